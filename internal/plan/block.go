@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,7 +43,7 @@ func (p *parser) trimmed(l *line, from, to int) Text {
 // unquoted is a one-line text without the back-ticks around it.
 func unquoted(t Text) Text {
 	from, to := unquote(t.Value)
-	return t.slice(0, 0, from, to)
+	return t.slice(from, to)
 }
 
 // fenced reads the content of the fenced block that opened begins, in any
@@ -192,12 +193,12 @@ func (b *blocks) inline(t Text, take func(Text) bool) bool {
 	if len(spans) == 0 || spans[0].start > 0 || b.code.Pos.IsValid() {
 		return take(t)
 	}
-	rest := t.slice(0, 0, spans[0].end, len(t.Value))
-	rest = rest.slice(0, 0, len(rest.Value)-len(strings.TrimLeft(rest.Value, ",;")), len(rest.Value))
+	rest := t.slice(spans[0].end, len(t.Value))
+	rest = rest.slice(len(rest.Value)-len(strings.TrimLeft(rest.Value, ",;")), len(rest.Value))
 	switch {
 	case take(t):
 	case rest.Value == "" || take(rest):
-		b.add(unquoted(t.slice(0, 0, 0, spans[0].end)))
+		b.add(unquoted(t.slice(0, spans[0].end)))
 	default:
 		return false
 	}
@@ -244,7 +245,7 @@ func (p *parser) chosen(v *value, b blocks) Text {
 			bare.Fenced = true // the only form that could hold it
 			return bare
 		}
-		return bare.slice(0, 0, 0, len(bare.Value))
+		return bare.slice(0, len(bare.Value))
 	case strings.Trim(b.code.Value, white+"\n") == "":
 		p.empty(v)
 		return Text{}
@@ -261,12 +262,7 @@ func (p *parser) chosen(v *value, b blocks) Text {
 
 // language reports a block that is not in one of the languages.
 func (p *parser) language(v *value, code Text, languages codeBlock) {
-	for _, l := range languages {
-		if strings.EqualFold(code.Lang, l) {
-			return
-		}
-	}
-	if !code.Fenced || code.Lang == "" {
+	if !code.Fenced || code.Lang == "" || slices.ContainsFunc(languages, func(l string) bool { return strings.EqualFold(code.Lang, l) }) {
 		return
 	}
 	if languages[0] == "shell" {
@@ -285,12 +281,8 @@ func (p *parser) leave(texts ...Text) {
 		case t.IsZero():
 			continue
 		case !w.proseFits(t.Value):
-			starts := []Pos{{}}
-			for i := range strings.Count(t.Value, "\n") + 1 {
-				starts = append(starts, t.lineStart(i))
-			}
-			starts = append(starts, Pos{})
-			t = Text{Value: fencedBlock("text", t.Value), Pos: t.Pos, starts: &starts}
+			starts := slices.Concat([]Pos{{}}, t.lineStarts(), []Pos{{}})
+			t = Text{Value: FencedBlock("text", t.Value), Pos: t.Pos, starts: &starts}
 		}
 		p.pieces = append(p.pieces, t)
 	}

@@ -224,17 +224,21 @@ func unquote(s string) (from, to int) {
 	return from, to
 }
 
+// longestRun is how often a byte is repeated at most.
+func longestRun(s string, c byte) int {
+	most, n := 0, 0
+	for i := range len(s) {
+		if n++; s[i] != c {
+			n = 0
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
 // quote writes s as a code span.
 func quote(s string) string {
-	longest := 0
-	for i := 0; i < len(s); i++ {
-		if s[i] == '`' {
-			n := run(s[i:])
-			longest = max(longest, n)
-			i += n - 1
-		}
-	}
-	ticks := strings.Repeat("`", longest+1)
+	ticks := strings.Repeat("`", longestRun(s, '`')+1)
 	pad := ""
 	if s != "" && (s[0] == '`' || s[len(s)-1] == '`' || s[0] == ' ' && s[len(s)-1] == ' ') && strings.Trim(s, " ") != "" {
 		pad = " "

@@ -144,7 +144,7 @@ func (w *writer) prose(t Text) {
 	}
 	text := normalEnds(t.Value)
 	if !w.proseFits(text) {
-		text = fencedBlock("text", text)
+		text = FencedBlock("text", text)
 	}
 	w.paragraph(text)
 }
@@ -202,7 +202,7 @@ func (w *writer) text(name string, t Text, below bool) {
 	case onBlock:
 		w.paragraph(w.name(name) + "\n" + value)
 	default:
-		w.paragraph(w.name(name) + "\n" + fencedBlock(t.Lang, value))
+		w.paragraph(w.name(name) + "\n" + FencedBlock(t.Lang, value))
 	}
 }
 
@@ -212,7 +212,7 @@ func (w *writer) code(name string, t Text) {
 	switch {
 	case t.IsZero():
 	case t.Fenced || exit && name == "contract" || strings.Contains(t.Value, "\n"):
-		w.paragraph(w.name(name) + "\n" + fencedBlock(t.Lang, normalEnds(t.Value)))
+		w.paragraph(w.name(name) + "\n" + FencedBlock(t.Lang, normalEnds(t.Value)))
 	default:
 		w.tight = false
 		w.label(name, quote(t.Value))
@@ -257,8 +257,8 @@ func atom(s string) string {
 	return s
 }
 
-// fencedBlock writes a fenced block that holds the text verbatim.
-func fencedBlock(lang, text string) string {
+// FencedBlock writes a fenced block that holds the text verbatim.
+func FencedBlock(lang, text string) string {
 	mark := byte('`')
 	if words := strings.Fields(lang); len(words) > 0 {
 		lang = words[0]
@@ -266,15 +266,7 @@ func fencedBlock(lang, text string) string {
 	if strings.IndexByte(lang, '`') >= 0 {
 		mark = '~'
 	}
-	n := 3
-	for i := 0; i < len(text); i++ {
-		if text[i] == mark {
-			r := run(text[i:])
-			n = max(n, r+1)
-			i += r
-		}
-	}
-	marks := strings.Repeat(string(mark), n)
+	marks := strings.Repeat(string(mark), max(3, longestRun(text, mark)+1))
 	if text == "" {
 		return marks + lang + "\n" + marks
 	}

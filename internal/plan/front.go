@@ -110,7 +110,7 @@ func (p *parser) keys(f frontText, lines []string) ([]Key, *misread) {
 	if onlyComments(lines) {
 		return nil, nil
 	}
-	if n := reserved(lines); n >= 0 {
+	if n := slices.IndexFunc(lines, reserved); n >= 0 {
 		return nil, &misread{n, "the frontmatter holds a second document or a directive", "keep one mapping in it"}
 	}
 	var doc yaml.Node
@@ -195,14 +195,9 @@ func onlyComments(lines []string) bool {
 	return true
 }
 
-// reserved is the first line that begins a document or a directive, or -1.
-func reserved(lines []string) int {
-	for i, l := range lines {
-		if strings.HasPrefix(l, "---") || strings.HasPrefix(l, "...") || strings.HasPrefix(l, "%") {
-			return i
-		}
-	}
-	return -1
+// reserved reports a line that begins a document or a directive.
+func reserved(line string) bool {
+	return strings.HasPrefix(line, "---") || strings.HasPrefix(line, "...") || strings.HasPrefix(line, "%")
 }
 
 // runWords are what a plan's status may be: the words of runs, and those that
@@ -251,13 +246,11 @@ func normalEnds(s string) string {
 		return s
 	}
 	var b strings.Builder
-	for {
-		line, rest, more := strings.Cut(s, "\n")
-		if !more {
-			return b.String() + line
+	for line := range strings.Lines(s) {
+		if text, ended := strings.CutSuffix(line, "\n"); ended {
+			line = strings.TrimRight(text, "\r") + "\n"
 		}
-		b.WriteString(strings.TrimRight(line, "\r"))
-		b.WriteByte('\n')
-		s = rest
+		b.WriteString(line)
 	}
+	return b.String()
 }

@@ -246,7 +246,7 @@ func reference(t Text) Text {
 	for from < to && strings.IndexByte(white+"]", t.Value[to-1]) >= 0 {
 		to--
 	}
-	return t.slice(0, 0, from, max(from, to))
+	return t.slice(from, max(from, to))
 }
 
 type forEach struct{}
@@ -336,7 +336,7 @@ func (ask) write(w *writer, name string, from any) {
 	case !s.Ask.Fenced && w.fits(value, false, true):
 		w.paragraph(w.name(name) + "\n" + value)
 	default:
-		w.paragraph(w.name(name) + "\n" + fencedBlock(s.Ask.Lang, value))
+		w.paragraph(w.name(name) + "\n" + FencedBlock(s.Ask.Lang, value))
 	}
 	w.tight = false
 	for _, c := range s.Choices {

@@ -15,26 +15,34 @@ const (
 // in the plan: lower-case letters and digits joined by hyphens, followed by -2,
 // -3 … where another step has it already. Parse has done so. The cost is linear.
 func (p *Plan) AssignIDs() {
-	taken := make(map[string]bool, len(p.Steps))
+	ids := make(IDs, len(p.Steps))
 	for _, s := range p.Steps {
 		if s.ID.Set {
-			taken[s.ID.Value] = true
+			ids.Take(s.ID.Value)
 		}
 	}
-	next := map[string]int{}
 	for _, s := range p.Steps {
-		if s.ID.Set {
-			continue
+		if !s.ID.Set {
+			s.ID.Value = ids.Free(Slug(s.Title.Value))
 		}
-		base := Slug(s.Title.Value)
-		id := base
-		for n := max(2, next[base]); taken[id]; n++ {
-			id = base + "-" + strconv.Itoa(n)
-			next[base] = n + 1
-		}
-		taken[id] = true
-		s.ID.Value = id
 	}
+}
+
+// IDs are ids that are taken, each with the number that is tried next behind it.
+type IDs map[string]int
+
+// Take notes an id that a step has.
+func (ids IDs) Take(id string) { ids[id] = 2 }
+
+// Free takes an id that no step has: base, or base-2, base-3 …
+func (ids IDs) Free(base string) string {
+	id := base
+	for ids[id] > 0 {
+		id = base + "-" + strconv.Itoa(ids[base])
+		ids[base]++
+	}
+	ids.Take(id)
+	return id
 }
 
 // Slug is the id that a title gives: its ASCII letters in lower case and its

@@ -207,16 +207,8 @@ func plain(key string) bool {
 	return letter
 }
 
-// spelling of a canonical name as normal gives it.
-func (s *spec) key() string {
-	switch s.name {
-	case "on_fail":
-		return "on fail"
-	case "allow_empty":
-		return "allow empty"
-	}
-	return s.name
-}
+// key is the name as [normal] spells it.
+func (s *spec) key() string { return strings.ReplaceAll(s.name, "_", " ") }
 
 // lookup finds a label in a section, or else in another one; nil if there is none.
 func lookup(key string, in section) *spec {

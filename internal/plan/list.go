@@ -169,25 +169,6 @@ func (sentences) write(w *writer, name string, from any) {
 	}
 }
 
-// joinLines makes one text of lines.
-func joinLines(ts []Text) Text {
-	out := ts[0]
-	if len(ts) == 1 {
-		return out
-	}
-	var b strings.Builder
-	starts := make([]Pos, 0, len(ts))
-	for i, t := range ts {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(t.Value)
-		starts = append(starts, t.Pos)
-	}
-	out.Value, out.starts = b.String(), &starts
-	return out
-}
-
 // none reports whether the list says that it is empty.
 func (l items) none() bool {
 	switch {
@@ -261,7 +242,7 @@ func (p *parser) atomsOf(v *value, l items, split func([]Text, Text) []Text) []T
 	for _, t := range l.bullet {
 		if n := strings.IndexByte(t.Value, '\n'); n >= 0 {
 			p.problem(t.Pos, Warning, TextInList, fmt.Sprintf("an item of %q is one line", v.spec.name), "write one `- item` a line")
-			t = t.slice(0, 0, 0, n)
+			t = t.slice(0, n)
 		}
 		if len(out) <= MaxItems {
 			out = split(out, t)
@@ -284,7 +265,7 @@ func atomsOfLine(out []Text, t Text) []Text {
 			return
 		}
 		part := Text{Value: s[start:i], Pos: at}
-		if a := unquoted(part.slice(0, 0, 0, len(part.Value))); !a.IsZero() {
+		if a := unquoted(part.slice(0, len(part.Value))); !a.IsZero() {
 			out = append(out, a)
 		}
 		at.Column += runes(s[start:min(i+1, len(s))])
@@ -443,7 +424,7 @@ func (checks) write(w *writer, name string, from any) {
 			continue
 		}
 		if c.Command.Fenced || strings.Contains(c.Command.Value, "\n") {
-			w.item(name + ":\n" + fencedBlock(c.Command.Lang, normalEnds(c.Command.Value)))
+			w.item(name + ":\n" + FencedBlock(c.Command.Lang, normalEnds(c.Command.Value)))
 			continue
 		}
 		w.item(name + ": " + quote(c.Command.Value))
@@ -458,16 +439,16 @@ func (p *parser) check(v *value, t Text) (Check, bool) {
 		colon = len(first)
 	}
 	if colon > 0 {
-		c.Name = t.slice(0, 0, 0, colon)
+		c.Name = t.slice(0, colon)
 		if name, ok := cutSuffixFold(c.Name.Value, "(optional)"); ok {
 			c.Optional = true
-			c.Name = c.Name.slice(0, 0, 0, len(name))
+			c.Name = c.Name.slice(0, len(name))
 		}
 		c.Name = unbold(unquoted(c.Name))
 		if strings.HasPrefix(first, "**") && colon < len(first) {
 			colon = len(first) - len(strings.TrimLeft(first[colon+1:], "*")) - 1
 		}
-		c.Command = unquoted(t.slice(0, 0, min(colon+1, len(first)), len(first)))
+		c.Command = unquoted(t.slice(min(colon+1, len(first)), len(first)))
 	}
 	if more && colon > 0 && c.Command.IsZero() {
 		c.Command = p.checkBlock(t)
@@ -509,7 +490,7 @@ func unbold(t Text) Text {
 	s := t.Value
 	from := len(s) - len(strings.TrimLeft(s, "*"))
 	to := len(strings.TrimRight(s, "*"))
-	return t.slice(0, 0, min(from, to), to)
+	return t.slice(min(from, to), to)
 }
 
 // checkName reports whether s can name a check.

@@ -138,11 +138,8 @@ func (p *parser) content(l *line) {
 // visible reports what a reader of the rendered plan would see as something else
 // than it is.
 func (p *parser) visible(l *line) {
-	if l.kind == fenceBody || l.kind == fenceClose {
-		return
-	}
 	text := p.src[l.text:l.end]
-	if l.kind == fenceOpen || text == "" {
+	if l.kind >= fenceOpen && l.kind <= fenceClose || text == "" {
 		return
 	}
 	switch text[0] {

@@ -77,20 +77,11 @@ func (t Text) At(offset int) Pos {
 		return Pos{}
 	}
 	before := t.Value[:max(0, min(offset, len(t.Value)))]
-	line := strings.Count(before, "\n")
-	before = before[strings.LastIndexByte(before, '\n')+1:]
-	at := t.Pos
-	if line > 0 {
-		at = Pos{t.Pos.Line + line, 1}
-	}
-	if t.starts != nil {
-		at = (*t.starts)[line]
-	}
+	at := t.lineStart(strings.Count(before, "\n"))
 	if !at.IsValid() {
 		return t.Pos
 	}
-	at.Column += strings.Count(before, "") - 1
-	return at
+	return at.After(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
 // Field is the value of a label. When the label is absent, or its value could

@@ -89,12 +89,21 @@ func (t Text) lineStart(i int) Pos {
 	return Pos{t.Pos.Line + i, 1}
 }
 
-// slice is the part [from, to) of a text's line i, white space at its ends left out.
-func (t Text) slice(i, lineStart, from, to int) Text {
+// lineStarts are the places of the first characters of all lines of t.
+func (t Text) lineStarts() []Pos {
+	starts := make([]Pos, strings.Count(t.Value, "\n")+1)
+	for i := range starts {
+		starts[i] = t.lineStart(i)
+	}
+	return starts
+}
+
+// slice is the part [from, to) of a text's first line, white space at its ends left out.
+func (t Text) slice(from, to int) Text {
 	from, to = trim(t.Value, from, to)
-	pos := t.lineStart(i)
+	pos := t.lineStart(0)
 	if pos.IsValid() {
-		pos.Column += runes(t.Value[lineStart:from])
+		pos.Column += runes(t.Value[:from])
 	}
 	return Text{Value: t.Value[from:to], Pos: pos}
 }
@@ -102,6 +111,19 @@ func (t Text) slice(i, lineStart, from, to int) Text {
 // join puts pieces of prose together as one text. What follows a piece must not
 // be read as a part of it, so an indented piece comes after a thematic break.
 func join(pieces []Text) Text {
+	return joined(pieces, func(next Text) string {
+		if isSpace(next.Value[0]) {
+			return "\n\n---\n\n"
+		}
+		return "\n\n"
+	})
+}
+
+// joinLines makes one text of lines.
+func joinLines(lines []Text) Text { return joined(lines, func(Text) string { return "\n" }) }
+
+// joined makes one text of pieces; before says what stands before each but the first.
+func joined(pieces []Text, before func(Text) string) Text {
 	switch len(pieces) {
 	case 0:
 		return Text{}
@@ -112,30 +134,19 @@ func join(pieces []Text) Text {
 	var b strings.Builder
 	for i, t := range pieces {
 		if i > 0 {
-			sep := "\n\n"
-			if isSpace(t.Value[0]) {
-				sep = "\n\n---\n\n"
-			}
+			sep := before(t)
 			b.WriteString(sep)
-			for range strings.Count(sep, "\n") - 1 {
-				starts = append(starts, Pos{})
-			}
+			starts = append(starts, make([]Pos, strings.Count(sep, "\n")-1)...)
 		}
 		b.WriteString(t.Value)
-		for n := range strings.Count(t.Value, "\n") + 1 {
-			starts = append(starts, t.lineStart(n))
-		}
+		starts = append(starts, t.lineStarts()...)
 	}
 	return Text{Value: b.String(), Pos: pieces[0].Pos, starts: &starts}
 }
 
 // followed is the text with one more line that does not stand in the source.
 func (t Text) followed(line string) Text {
-	starts := make([]Pos, 0, strings.Count(t.Value, "\n")+2)
-	for i := range cap(starts) - 1 {
-		starts = append(starts, t.lineStart(i))
-	}
-	t.starts = new(append(starts, Pos{}))
+	t.starts = new(append(t.lineStarts(), Pos{}))
 	t.Value += "\n" + line
 	return t
 }
@@ -152,14 +163,7 @@ func trim(s string, from, to int) (int, int) {
 }
 
 // isBlank reports whether there is nothing but white space in a line.
-func isBlank(s string) bool {
-	for i := range len(s) {
-		if !isSpace(s[i]) {
-			return false
-		}
-	}
-	return true
-}
+func isBlank(s string) bool { return trimmed(s) == "" }
 
 // trimmed is s without the white space at its ends.
 func trimmed(s string) string {

@@ -187,11 +187,7 @@ func (b *Budget) take(part string) error {
 	if err != nil {
 		return fmt.Errorf("%q is neither tokens, dollars nor time", part)
 	}
-	if b.Wall != 0 {
-		return fmt.Errorf("%q is a second limit of the same kind", part)
-	}
-	b.Wall = d
-	return nil
+	return put(&b.Wall, d, part)
 }
 
 // setOnce reads a number of tokens such as "200k", "1.5 m" or "200,000".
@@ -222,7 +218,7 @@ func amount(s string, factor int64) (int64, error) {
 	return scaled(number, factor)
 }
 
-func put(to *int64, n int64, part string) error {
+func put[N int64 | time.Duration](to *N, n N, part string) error {
 	switch {
 	case *to != 0:
 		return fmt.Errorf("%q is a second limit of the same kind", part)

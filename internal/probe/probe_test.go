@@ -179,7 +179,9 @@ func TestAnswersOfAPlan(t *testing.T) {
 	} {
 		p, problems := plan.Parse("plan.md", []byte(test.text))
 		f := probe.Answer(t.Context(), verify.Needs(p), env)
-		_, err := verify.Compile(p, f, verify.Options{Problems: problems})
+		a := verify.Analyse(p, problems, f)
+		a.Check(f)
+		_, err := a.Compile(verify.Options{})
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("want %q, got %v", test.want, err)
 		}

@@ -41,13 +41,12 @@ func first(cmd *syntax.CallExpr) string {
 
 // Sets reports whether a script turns an option of the shell on, anywhere.
 func Sets(in syntax.Node, option string) bool {
-	found := false
-	syntax.Walk(in, func(n syntax.Node) bool {
-		cmd, ok := n.(*syntax.CallExpr)
-		found = found || ok && sets(cmd, option, "-")
-		return !found
-	})
-	return found
+	for n := range syntax.Preorder(in) {
+		if cmd, ok := n.(*syntax.CallExpr); ok && sets(cmd, option, "-") {
+			return true
+		}
+	}
+	return false
 }
 
 func sets(cmd *syntax.CallExpr, option, sign string) bool {
@@ -69,12 +68,13 @@ func sets(cmd *syntax.CallExpr, option, sign string) bool {
 func last(list []*syntax.Stmt, errexit, pipefail bool) int {
 	end, sure := 0, true
 	for _, s := range list {
+		cmd, isCall := s.Cmd.(*syntax.CallExpr)
 		if Sets(s, "errexit") {
 			errexit, end = true, 0
-			sure = sure && len(s.Redirs) == 0 && isCall(s)
+			sure = sure && len(s.Redirs) == 0 && isCall
 			continue
 		}
-		if cmd, ok := s.Cmd.(*syntax.CallExpr); ok && sets(cmd, "errexit", "+") {
+		if isCall && sets(cmd, "errexit", "+") {
 			errexit = false
 		}
 		lead := Leading(s)
@@ -100,11 +100,6 @@ func Leading(s *syntax.Stmt) *syntax.Stmt {
 		}
 		s = list.X
 	}
-}
-
-func isCall(s *syntax.Stmt) bool {
-	_, ok := s.Cmd.(*syntax.CallExpr)
-	return ok
 }
 
 // mayLeave reports an exit or exec in a statement, which ends all.
@@ -256,8 +251,8 @@ func call(cmd *syntax.CallExpr) int {
 		}
 	default:
 		if at := scriptIndex(c); IsShell(c.Tool()) && at > 0 && words[at].Known {
-			if t := NewParser().fresh(words[at].Text); t.file != nil {
-				return t.ends
+			if s := NewParser().fresh(words[at].Text); s.File != nil {
+				return s.Ends
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -11,14 +12,14 @@ import (
 // variable: a word with one is not known. all is false if the text may run a command that it
 // does not spell out. The cost is linear, whoever wrote the text.
 func Said(text string) (calls []Call, all bool) {
-	s := &speech{bash: NewParser().bash, left: 1000 + len(text)}
+	s := &speech{bash: NewParser(), left: 1000 + len(text)}
 	s.script(text, 0)
 	return s.calls, !s.vague
 }
 
 // speech gathers what a text says.
 type speech struct {
-	bash  *syntax.Parser
+	bash  *Parser
 	calls []Call
 	left  int // what the scripts and wrappers in it may yet cost
 	vague bool
@@ -28,28 +29,24 @@ type speech struct {
 const maxWords = 1000
 
 func (s *speech) script(text string, depth int) {
-	_, deep := tooDeep(text)
-	if s.left -= len(text) / maxDepth; deep || depth > maxDepth || s.left <= 0 {
+	if s.left -= len(text) / maxDepth; depth > maxDepth || s.left <= 0 {
 		s.vague = true
 		return
 	}
-	file, err := s.bash.Parse(strings.NewReader(text), "")
-	if err == nil {
-		if fault, _ := falseBlank(file, text); fault == "" {
-			syntax.Walk(file, func(n syntax.Node) bool {
-				if cmd, ok := n.(*syntax.CallExpr); ok && len(cmd.Args) > 0 {
-					var c Call
-					for _, arg := range cmd.Args {
-						c.Words = append(c.Words, spelled(arg))
-					}
-					s.call(c, depth)
-				}
-				return true
-			})
-			return
+	file, _, _ := s.bash.parse(text)
+	if file == nil {
+		s.vague = true
+		return
+	}
+	for n := range syntax.Preorder(file) {
+		if cmd, ok := n.(*syntax.CallExpr); ok && len(cmd.Args) > 0 {
+			var c Call
+			for _, arg := range cmd.Args {
+				c.Words = append(c.Words, spelled(arg))
+			}
+			s.call(c, depth)
 		}
 	}
-	s.vague = true
 }
 
 // call takes a command, and what it is told to run.
@@ -60,10 +57,7 @@ func (s *speech) call(c Call, depth int) {
 		return
 	}
 	s.calls = append(s.calls, c)
-	unknown := false
-	for _, w := range c.Args() {
-		unknown = unknown || !w.Known
-	}
+	unknown := slices.ContainsFunc(c.Args(), func(w Word) bool { return !w.Known })
 	switch name := c.Name(); {
 	case name == "eval":
 		s.vague = s.vague || unknown

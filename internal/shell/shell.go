@@ -76,55 +76,50 @@ func Parse(text string) *Script { return Read(text, Frame{Parser: NewParser()}) 
 
 // A Parser parses each text once. It is not safe for concurrent use.
 type Parser struct {
-	bash  *syntax.Parser
-	trees map[string]tree
-}
-
-// tree is a parsed text, or its fault.
-type tree struct {
-	file  *syntax.File
-	fault string
-	at    int
-	ends  int
+	bash *syntax.Parser
+	read map[string]Script // without what depends on the frame
 }
 
 // NewParser returns a parser for bash.
 func NewParser() *Parser {
-	return &Parser{syntax.NewParser(syntax.Variant(syntax.LangBash)), map[string]tree{}}
+	return &Parser{syntax.NewParser(syntax.Variant(syntax.LangBash)), map[string]Script{}}
 }
 
-func (p *Parser) parse(text string) tree {
-	t, known := p.trees[text]
-	if !known {
-		t = p.fresh(text)
-		p.trees[text] = t
-	}
-	return t
-}
-
-func (p *Parser) fresh(text string) (t tree) {
+// parse reads a text: the file is nil where something is wrong with it, at a byte offset.
+func (p *Parser) parse(text string) (file *syntax.File, wrong string, at int) {
 	if at, deep := tooDeep(text); deep {
-		return tree{fault: "parentheses nest too deep", at: at}
+		return nil, "parentheses nest too deep", at
 	}
 	file, err := p.bash.Parse(strings.NewReader(text), "")
 	if err != nil {
-		t.fault, t.at = fault(err)
-		return t
+		wrong, at = fault(err)
+		return nil, wrong, at
 	}
-	if t.fault, t.at = falseBlank(file, text); t.fault == "" {
-		t.file, t.ends = file, ends(file)
+	if wrong, at = falseBlank(file, text); wrong != "" {
+		file = nil
 	}
-	return t
+	return file, wrong, at
+}
+
+func (p *Parser) fresh(text string) (s Script) {
+	if s.File, s.Fault, s.At = p.parse(text); s.File != nil {
+		s.Ends = ends(s.File)
+	}
+	return s
 }
 
 // Read reads a script for bash that starts in a frame.
 func Read(text string, from Frame) *Script {
-	t := from.Parser.parse(text)
-	s := &Script{File: t.file, Fault: t.fault, At: t.at, Ends: t.ends, Asked: map[string]bool{}}
-	if s.File != nil {
-		collect(s, text, from)
+	s, known := from.Parser.read[text]
+	if !known {
+		s = from.Parser.fresh(text)
+		from.Parser.read[text] = s
 	}
-	return s
+	s.Asked = map[string]bool{}
+	if s.File != nil {
+		collect(&s, text, from)
+	}
+	return &s
 }
 
 // falseBlank is the fault of a character outside of quotes that a reader takes

@@ -328,13 +328,13 @@ func (w *walker) script(from Call, text string, args []string) {
 	if w.left -= len(text) / 8; text == "" || w.left <= 0 {
 		return
 	}
-	if t := NewParser().fresh(text); t.file != nil {
+	if file, _, _ := NewParser().parse(text); file != nil {
 		w.nested(from, args, func() {
 			if !w.inner {
 				w.inner, w.at = true, from.Words[0].At
 			}
-			w.functions(t.file)
-			w.stmts(t.file.Stmts)
+			w.functions(file)
+			w.stmts(file.Stmts)
 		})
 	}
 }

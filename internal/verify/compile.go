@@ -15,9 +15,8 @@ import (
 
 // Options are what a program takes from elsewhere than the plan and the facts.
 type Options struct {
-	Plan     string         // id of the plan's revision
-	Problems []plan.Problem // that parsing gave, for [Compile]; an error among them stops the plan
-	Expect   engine.Expect  // where a step does not say; empty = any
+	Plan   string        // id of the plan's revision
+	Expect engine.Expect // where a step does not say; empty = any
 	// Children are the plans that steps are delegated to, by path. A document
 	// that is not among them is made during the run.
 	Children map[string]engine.SubPlan
@@ -45,13 +44,6 @@ func (r *Refusal) Error() string {
 		text += fmt.Sprintf(" (and %d more)", more)
 	}
 	return "plan cannot run: " + text
-}
-
-// Compile turns a plan into the program the machine accepts; see [Analysis.Compile].
-func Compile(p *plan.Plan, facts Facts, o Options) (*engine.Program, error) {
-	a := Analyse(p, o.Problems, facts)
-	a.Check(facts)
-	return a.Compile(o)
 }
 
 // Compile turns a plan that was checked into the program the machine accepts. It
@@ -89,7 +81,7 @@ func (c compiler) definition() engine.Definition {
 	p := c.doc.plan
 	def := engine.Definition{
 		Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1), Replans: p.Replans.Value,
-		Context: p.Context.Value, Constraints: texts(p.Constraints.Value), Permissions: p.Permissions.Value, Tags: texts(p.Tags.Value), Budget: amount(p.Budget.Value),
+		Context: p.Context.Value, Constraints: texts(p.Constraints.Value), Permissions: p.Permissions.Value, Tags: texts(p.Tags.Value), Budget: engine.Amount(p.Budget.Value),
 	}
 	if p.Priority.Value != "normal" {
 		def.Priority = engine.Priority(p.Priority.Value)
@@ -135,20 +127,16 @@ func (c compiler) landing(steps []engine.Step) engine.Step {
 		Worktree: true, Setup: c.doc.plan.Setup.Value,
 		Commit: c.doc.commits(c.facts), Leave: c.doc.leaves(c.facts) && !c.options.Below,
 	}
-	taken := map[string]bool{}
-	last := 0
+	ids, last := plan.IDs{}, 0
 	for i := range steps {
 		s.Needs = append(s.Needs, i)
-		taken[steps[i].ID] = true
+		ids.Take(steps[i].ID)
 		if n, err := strconv.Atoi(engine.FirstNumber(steps[i].Number)); err == nil {
 			last = max(last, n)
 		}
 	}
 	s.Number = strconv.Itoa(last + 1)
-	s.ID = "merge"
-	for n := 2; taken[s.ID]; n++ {
-		s.ID = "merge-" + strconv.Itoa(n)
-	}
+	s.ID = ids.Free("merge")
 	return s
 }
 
@@ -187,7 +175,7 @@ func (c compiler) step(u *unit) engine.Step {
 		Holds: u.Holds.Value == "run", Rerunnable: u.Rerunnable.Value, Hidden: u.Reveal.Value == "after-failure",
 		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
-		Budget: amount(u.Budget.Value), Schema: u.Schema.Value,
+		Budget: engine.Amount(u.Budget.Value), Schema: u.Schema.Value,
 		Worktree: u.apart(), Setup: c.setup(u),
 	}
 	if u.Strong.Value {
@@ -336,10 +324,6 @@ func (c compiler) expect(u *unit) engine.Expect {
 		return c.options.Expect
 	}
 	return engine.ExpectAny
-}
-
-func amount(b plan.Budget) engine.Amount {
-	return engine.Amount{Tokens: b.Tokens, CostMicros: b.CostMicros, Wall: b.Wall}
 }
 
 // approval is the reason for which a person is asked, or "".

@@ -41,7 +41,7 @@ func oneStep(labels string) string {
 func compile(t testing.TB, text string, o verify.Options) *engine.Program {
 	t.Helper()
 	p := parse(t, text)
-	program, err := verify.Compile(p, facts(t, verify.Needs(p), ""), o)
+	program, err := verify.Compile(p, nil, facts(t, verify.Needs(p), ""), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestCompileGolden(t *testing.T) {
 			}
 			base := strings.TrimSuffix(file, ".md")
 			p := parse(t, string(text))
-			program, err := verify.Compile(p, facts(t, verify.Needs(p), base+".facts.json"), verify.Options{Plan: "plan-20260101-x"})
+			program, err := verify.Compile(p, nil, facts(t, verify.Needs(p), base+".facts.json"), verify.Options{Plan: "plan-20260101-x"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestCompileTimeout(t *testing.T) {
 			p.Steps[0].Target.Value = "coder"
 		}
 		f.Agents["coder"] = verify.Agent{Metered: true, Time: test.limit}
-		program, err := verify.Compile(p, f, verify.Options{})
+		program, err := verify.Compile(p, nil, f, verify.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestCompileGuards(t *testing.T) {
 		for name := range strings.FieldsSeq(test.exists) {
 			f.Files[name] = verify.File{Exists: true, Executable: true}
 		}
-		program, err := verify.Compile(p, f, verify.Options{})
+		program, err := verify.Compile(p, nil, f, verify.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", test.contract, err)
 			continue
@@ -248,18 +248,18 @@ func TestCompileRefuses(t *testing.T) {
 		{strings.Replace(oneStep(""), "grep -q x a", "true", 1), `PT022`},
 	} {
 		p := parse(t, test.text)
-		program, err := verify.Compile(p, facts(t, verify.Needs(p), ""), verify.Options{})
+		program, err := verify.Compile(p, nil, facts(t, verify.Needs(p), ""), verify.Options{})
 		refusal, ok := errors.AsType[*verify.Refusal](err)
 		if program != nil || !ok || !strings.Contains(err.Error(), test.want) || len(refusal.Findings) == 0 {
 			t.Errorf("%s: program %v, error %v", test.want, program != nil, err)
 		}
 	}
-	if _, err := verify.Compile(nil, verify.Facts{}, verify.Options{}); err == nil {
+	if _, err := verify.Compile(nil, nil, verify.Facts{}, verify.Options{}); err == nil {
 		t.Error("no plan at all was compiled")
 	}
 	p := parse(t, oneStep(""))
 	problems := []plan.Problem{{Severity: plan.Error, Code: plan.UnknownLabel, Message: "label `x` is not known", Pos: plan.Pos{Line: 3, Column: 1}}}
-	if _, err := verify.Compile(p, facts(t, verify.Needs(p), ""), verify.Options{Problems: problems}); err == nil || !strings.Contains(err.Error(), "plan.md:3:1: error: PT130") {
+	if _, err := verify.Compile(p, problems, facts(t, verify.Needs(p), ""), verify.Options{}); err == nil || !strings.Contains(err.Error(), "plan.md:3:1: error: PT130") {
 		t.Errorf("a problem of the text: %v", err)
 	}
 }
@@ -328,7 +328,7 @@ func BenchmarkCompile(b *testing.B) {
 	p := parse(b, longPlan(10_000))
 	f := facts(b, verify.Needs(p), "")
 	for b.Loop() {
-		if _, err := verify.Compile(p, f, verify.Options{}); err != nil {
+		if _, err := verify.Compile(p, nil, f, verify.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -77,7 +77,7 @@ func TestCycles(t *testing.T) {
 		for _, message := range found {
 			named(t, needs, message)
 		}
-		program, err := verify.Compile(p, oneAgent(p), verify.Options{})
+		program, err := verify.Compile(p, nil, oneAgent(p), verify.Options{})
 		if (err == nil) != !cyclic || (program == nil) != cyclic {
 			t.Fatalf("needs %v: cyclic %v, compiled %v", needs, cyclic, err)
 		}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,9 +21,7 @@ type document struct {
 	shells map[string]*reading // by text
 	makers makers
 
-	sh        *shell.Parser
-	workspace string // as in [Facts]
-	git       bool   // it is the top of a repository
+	frame shell.Frame // that scripts start in
 
 	needing bool // a step says what it needs; else each waits for the one before it
 
@@ -77,7 +76,7 @@ func read(p *plan.Plan, facts Facts) *document { return readWith(p, facts, shell
 
 // readWith is read with a parser that may have seen the scripts before.
 func readWith(p *plan.Plan, facts Facts, sh *shell.Parser) *document {
-	d := &document{plan: p, refs: p.Refs(), shells: map[string]*reading{}, sh: sh, workspace: facts.Workspace, git: facts.Files[".git"].Exists}
+	d := &document{plan: p, refs: p.Refs(), shells: map[string]*reading{}, makers: makers{names: map[string]bool{}}, frame: shell.Frame{Parser: sh, Root: strings.TrimSuffix(facts.Workspace, "/"), Git: facts.Files[".git"].Exists}}
 	d.units = make([]*unit, 0, len(p.Steps))
 	units := make([]unit, len(p.Steps))
 	for i, s := range p.Steps {
@@ -150,14 +149,10 @@ func (s script) touches(lines map[int]bool) bool {
 // refers adds the steps whose outputs the arguments of a tool refer to: a call
 // waits for what it is called with.
 func (d *document) refers(u *unit) {
-	if !u.Tool.Set {
-		return
-	}
-	if u.args, u.unfit = form.ReadArguments(u.Args); u.unfit != nil {
-		return
-	}
-	for at, ref := range engine.Refs(u.args.Value) {
-		d.waits(u, ref, u.args.Places[at])
+	if u.calls() {
+		for at, ref := range engine.Refs(u.args.Value) {
+			d.waits(u, ref, u.args.Places[at])
+		}
 	}
 }
 
@@ -233,7 +228,7 @@ const anyAgent = "any"
 // agent of that name is configured.
 func (f Facts) Agent(target string) (string, Agent, bool) {
 	name := target
-	if target == anyAgent || target == "" {
+	if isAny(target) {
 		name = f.DefaultAgent
 		if name == "" {
 			name = f.onlyModel()
@@ -247,7 +242,7 @@ func (f Facts) Agent(target string) (string, Agent, bool) {
 // have a model, and whose program is there.
 func (f Facts) candidates() []engine.Candidate {
 	var list []engine.Candidate
-	for _, name := range slices.Sorted(slices.Values(f.models())) {
+	for _, name := range f.models() {
 		if a := f.Agents[name]; a.Missing == "" {
 			list = append(list, engine.Candidate{Role: name, When: a.When})
 		}
@@ -295,13 +290,8 @@ func (f Facts) onlyModel() string {
 
 // models are the agents that have a model.
 func (f Facts) models() []string {
-	var names []string
-	for name, a := range f.Agents {
-		if !a.Shell {
-			names = append(names, name)
-		}
-	}
-	return names
+	names := slices.Sorted(maps.Keys(f.Agents))
+	return slices.DeleteFunc(names, func(name string) bool { return f.Agents[name].Shell })
 }
 
 // minded reports a step that an agent may work at, for all that the plan itself says.

@@ -95,7 +95,7 @@ func seen(t *testing.T, text string) string {
 		out = append(out, found.Code+" "+found.Step+" "+found.Message)
 	}
 	slices.Sort(out)
-	program, err := verify.Compile(p, f, verify.Options{Plan: "p", Problems: problems})
+	program, err := verify.Compile(p, problems, f, verify.Options{Plan: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s %s", f.File, f.Line, f.Column, f.Severity, f.Code, f.Message)
 }
 
-// Stops reports whether [Compile] refuses the plan because of this finding.
+// Stops reports whether [Analysis.Compile] refuses the plan because of this finding.
 func (f Finding) Stops() bool { return f.Severity == Error || f.blocks }
 
 // HasErrors reports whether a plan with these findings does not verify.

@@ -53,7 +53,7 @@ func FuzzCheck(f *testing.F) {
 				t.Errorf("finding %d is out of order", i)
 			}
 		}
-		program, err := verify.Compile(p, answers, verify.Options{Plan: "p", Problems: problems})
+		program, err := verify.Compile(p, problems, answers, verify.Options{Plan: "p"})
 		stopped := slices.ContainsFunc(findings, verify.Finding.Stops)
 		switch {
 		case err == nil && (program == nil || stopped):

@@ -163,7 +163,7 @@ func Doer(s *plan.Step) string {
 
 // proves reports whether anything but its end decides the step.
 func (u *unit) proves() bool {
-	return !u.Judge.IsZero() || slices.ContainsFunc(u.proofs, func(s script) bool { return s.required })
+	return !u.Judge.IsZero() || u.provable()
 }
 
 // fixed is what makes the output of a step where the plan says it in so many words.

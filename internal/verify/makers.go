@@ -38,9 +38,6 @@ func (m *makers) add(s *plan.Step) {
 func (m *makers) scope(scope string) {
 	switch {
 	case !isGlob(scope):
-		if m.names == nil {
-			m.names = map[string]bool{}
-		}
 		m.names[path.Clean(scope)] = true
 	case len(m.patterns) <= maxPatterns && !slices.Contains(m.patterns, scope):
 		m.patterns = append(m.patterns, scope)

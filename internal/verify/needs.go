@@ -62,8 +62,8 @@ func (d *document) more(facts Facts, asked map[string]bool) Queries {
 	for _, u := range d.units {
 		ran, named := d.words(u, facts)
 		files = append(append(files, ran...), named...)
-		for _, s := range u.proofs {
-			if s.required && s.readable() && len(opens(u)) > 0 {
+		for s := range readable(u.proofs) {
+			if s.required && len(opens(u)) > 0 {
 				texts = append(texts, s.runs...)
 			}
 		}
@@ -81,20 +81,14 @@ func (d *document) more(facts Facts, asked map[string]bool) Queries {
 func Needs(p *plan.Plan) Queries { return read(p, Facts{}).queries() }
 
 func (d *document) queries() Queries {
-	type set = map[string]bool
-	q := asking{set{}, set{".git": true}, set{}, set{}, set{}, map[Call]bool{}}
+	q := Queries{Files: []string{".git"}, Git: d.plan.Workspace.Value == inWorktree}
 	if slices.ContainsFunc(d.plan.Steps, bare) {
-		for _, name := range Detecting().Files {
-			q.files[name] = true
-		}
-		for _, name := range Detecting().Commands {
-			q.commands[name] = true
-		}
+		q.Files = append(q.Files, Detecting().Files...)
+		q.Commands = append(q.Commands, Detecting().Commands...)
 	}
-	worktrees, offline, held := d.plan.Workspace.Value == inWorktree, false, false
 	for _, u := range d.units {
-		worktrees = worktrees || u.apart() || !d.plan.Workspace.Set && u.minded()
-		offline, held = offline || u.offline(), held || u.holdable()
+		q.Git = q.Git || u.apart() || !d.plan.Workspace.Set && u.minded()
+		q.Offline, q.Held = q.Offline || u.offline(), q.Held || u.holdable()
 		q.doer(u)
 		q.context(u)
 		for _, s := range u.proofs {
@@ -104,89 +98,74 @@ func (d *document) queries() Queries {
 			q.script(d.task(u))
 		}
 	}
-	return Queries{
-		Commands: slices.Sorted(maps.Keys(q.commands)), Files: slices.Sorted(maps.Keys(q.files)),
-		Agents: slices.Sorted(maps.Keys(q.agents)), Tools: slices.Sorted(maps.Keys(q.tools)),
-		Calls: slices.SortedFunc(maps.Keys(q.calls), func(a, b Call) int { return cmp.Compare(a.String(), b.String()) }),
-		Globs: slices.Sorted(maps.Keys(q.globs)), Git: worktrees, Offline: offline, Held: held,
+	for _, list := range []*[]string{&q.Commands, &q.Files, &q.Agents, &q.Tools, &q.Globs} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
 	}
-}
-
-// asking gathers queries.
-type asking struct {
-	commands, files, agents, tools, globs map[string]bool
-
-	calls map[Call]bool
+	slices.SortFunc(q.Calls, func(a, b Call) int { return cmp.Compare(a.String(), b.String()) })
+	q.Calls = slices.Compact(q.Calls)
+	return q
 }
 
 // doer asks about who does a step.
-func (q asking) doer(u *unit) {
-	for _, c := range u.calls() {
-		q.calls[c] = true
+func (q *Queries) doer(u *unit) {
+	if u.literal() {
+		q.Calls = append(q.Calls, u.call())
 	}
 	if u.Tool.Set {
-		q.tools[u.Tool.Value] = true
+		q.Tools = append(q.Tools, u.Tool.Value)
 	}
 	if u.works() && !isAny(u.Target.Value) {
-		q.agents[u.Target.Value] = true
+		q.Agents = append(q.Agents, u.Target.Value)
 	}
 	if u.Fallback.Set {
-		q.agents[u.Fallback.Value] = true
+		q.Agents = append(q.Agents, u.Fallback.Value)
 	}
 	if file, ok := Delegate(u.Step); ok {
-		q.files[file] = true
+		q.Files = append(q.Files, file)
 	}
 }
 
 // context asks about the files that a step is given or done for.
-func (q asking) context(u *unit) {
+func (q *Queries) context(u *unit) {
 	if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {
-		q.globs[path.Clean(u.ForEach.Value.Items[0].Value)] = true
+		q.Globs = append(q.Globs, path.Clean(u.ForEach.Value.Items[0].Value))
 	}
 	for _, s := range u.Subscriptions.Value {
 		file, ok := below(s.Ref)
 		switch {
 		case s.Kind == "topic":
-			q.files[topicFile(s.Ref)] = true
+			q.Files = append(q.Files, topicFile(s.Ref))
 		case ok && s.Kind == "map":
-			q.files[file] = true
+			q.Files = append(q.Files, file)
 		case ok && s.Kind == "file":
-			if q.files[file] = true; isGlob(file) {
-				q.globs[file] = true
+			if q.Files = append(q.Files, file); isGlob(file) {
+				q.Globs = append(q.Globs, file)
 			}
 		}
 	}
 }
 
-func (q asking) script(s script) {
+func (q *Queries) script(s script) {
 	if !s.readable() {
 		return
 	}
+	q.Files = append(q.Files, s.runs...)
 	for _, c := range s.Calls {
 		q.command(c)
-	}
-	for _, file := range s.runs {
-		q.files[file] = true
-	}
-	for _, c := range s.Calls {
-		for _, file := range runnerFiles(c) {
-			q.files[file] = true
-		}
+		q.Files = append(q.Files, runnerFiles(c)...)
 	}
 }
 
-func (q asking) command(c shell.Call) {
+func (q *Queries) command(c shell.Call) {
 	name := c.Name()
-	if name == "" || shell.IsBuiltin(name) {
-		return
-	}
-	if c.Words[0].Drawn {
+	if name == "" || shell.IsBuiltin(name) || c.Words[0].Drawn {
 		return
 	}
 	if !strings.Contains(name, "/") || path.IsAbs(name) {
-		q.commands[name] = true
+		q.Commands = append(q.Commands, name)
 	}
 	if file := shell.Within(c.Dir, name); file != shell.UnknownDir && file != "" {
-		q.files[file] = true
+		q.Files = append(q.Files, file)
 	}
 }

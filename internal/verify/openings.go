@@ -47,8 +47,8 @@ func newOpenings(d *document, stays map[string]*unit) *openings {
 		if stays[u.ID.Value] == nil {
 			continue
 		}
-		for _, s := range u.proofs {
-			if s.required && s.readable() {
+		for s := range readable(u.proofs) {
+			if s.required {
 				for _, file := range s.runs {
 					add(file, fmt.Sprintf("by which step %q is judged", u.ID.Value), true)
 				}

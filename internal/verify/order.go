@@ -118,7 +118,7 @@ func (d *document) namings() *namings {
 }
 
 func (d *document) gathered() *namings {
-	n := &namings{}
+	n := &namings{scopes: stepsBy{}, contracts: stepsBy{}, tasks: stepsBy{}}
 	for i, u := range d.units {
 		for _, w := range u.Writes.Value {
 			switch {
@@ -141,15 +141,12 @@ func (d *document) gathered() *namings {
 }
 
 // stepsBy are steps by a name.
-type stepsBy struct{ steps map[string][]int }
+type stepsBy map[string][]int
 
 // put notes a step under a name, once.
-func (n *stepsBy) put(name string, step int) {
-	if n.steps == nil {
-		n.steps = map[string][]int{}
-	}
-	if steps := n.steps[name]; len(steps) == 0 || steps[len(steps)-1] != step {
-		n.steps[name] = append(steps, step)
+func (by stepsBy) put(name string, step int) {
+	if steps := by[name]; len(steps) == 0 || steps[len(steps)-1] != step {
+		by[name] = append(steps, step)
 	}
 }
 
@@ -157,7 +154,7 @@ func (n *stepsBy) put(name string, step int) {
 // where there are too many patterns to try.
 func (n *namings) writers(file string) (steps []int, known bool) {
 	for dir := file; ; dir = path.Dir(dir) {
-		steps = append(steps, n.scopes.steps[dir]...)
+		steps = append(steps, n.scopes[dir]...)
 		if dir == "." || dir == "/" {
 			break
 		}

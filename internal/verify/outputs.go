@@ -47,12 +47,13 @@ func (d *document) mentioned(list []mention, t plan.Text) []mention {
 
 // variable lists the steps whose output is found under a name of the environment.
 func (d *document) variable(name string) []int {
-	if d.variableNames.steps == nil {
+	if d.variableNames == nil {
+		d.variableNames = stepsBy{}
 		for i, u := range d.units {
 			d.variableNames.put(engine.Variable(u.ID.Value), i)
 		}
 	}
-	return d.variableNames.steps[name]
+	return d.variableNames[name]
 }
 
 // reads are the ids of the steps whose outputs the scripts of a step name.

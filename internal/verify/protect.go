@@ -37,8 +37,8 @@ func (c compiler) guards(u *unit) []string {
 			list[as] = true
 		}
 	}
-	for _, s := range u.proofs {
-		if s.required && s.readable() {
+	for s := range readable(u.proofs) {
+		if s.required {
 			for _, file := range s.runs {
 				guard(plainName.Replace(file), c.guard(file))
 			}

@@ -76,11 +76,8 @@ func (h Hazard) String() string {
 // Asks says why the step's call will be put to a person, as far as can be told before it
 // is due; "" if it will not, or nobody knows.
 func Asks(s *plan.Step, facts Facts) string {
-	if !s.Tool.Set {
-		return ""
-	}
 	u := unit{Step: s}
-	if u.args, u.unfit = form.ReadArguments(s.Args); u.unfit != nil {
+	if !u.calls() {
 		return ""
 	}
 	w := facts.Calls[u.call().String()]
@@ -98,11 +95,8 @@ func Asks(s *plan.Step, facts Facts) string {
 // Unasked says what the step's call does without anybody being asked, and why, as far as can
 // be told before the run; "" for a step that asks, calls nothing, or of which it is not known.
 func Unasked(s *plan.Step, facts Facts) string {
-	if !s.Tool.Set || s.Approval.Set && s.Approval.Value != "auto" || Asks(s, facts) != "" {
-		return ""
-	}
 	u := unit{Step: s}
-	if u.args, u.unfit = form.ReadArguments(s.Args); u.unfit != nil {
+	if s.Approval.Set && s.Approval.Value != "auto" || !u.calls() || Asks(s, facts) != "" {
 		return ""
 	}
 	w, known := facts.Calls[u.call().String()]
@@ -129,14 +123,10 @@ func Reads(s *plan.Step) []string {
 	if ref, ok := u.items(); ok {
 		ids = append(ids, ref.Step)
 	}
-	if !s.Tool.Set {
-		return ids
-	}
-	if u.args, u.unfit = form.ReadArguments(s.Args); u.unfit != nil {
-		return ids
-	}
-	for _, ref := range engine.Refs(u.args.Value) {
-		ids = append(ids, ref.Step)
+	if u.calls() {
+		for _, ref := range engine.Refs(u.args.Value) {
+			ids = append(ids, ref.Step)
+		}
 	}
 	return ids
 }
@@ -199,6 +189,15 @@ func (u *unit) scripts() []script {
 	return append(all, u.proofs...)
 }
 
+// calls reads what the step's tool is called with. False where it calls none, and where
+// that cannot be read.
+func (u *unit) calls() bool {
+	if u.Tool.Set {
+		u.args, u.unfit = form.ReadArguments(u.Args)
+	}
+	return u.Tool.Set && u.unfit == nil
+}
+
 // call is the step's call of its tool. A text to be written is not known where it
 // is a reference, and makes no difference.
 func (u *unit) call() Call {
@@ -224,12 +223,4 @@ func newCall(name string, args any) Call {
 		return Call{}
 	}
 	return Call{name, string(text)}
-}
-
-// calls are those of a step of which it matters what they do.
-func (u *unit) calls() []Call {
-	if u.literal() {
-		return []Call{u.call()}
-	}
-	return nil
 }

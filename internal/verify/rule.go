@@ -144,11 +144,8 @@ func RuleOf(name string) (Rule, bool) {
 func NearestRule(word string) string {
 	var number int
 	if _, err := fmt.Sscanf(strings.ToUpper(word), "PT%d", &number); err == nil {
-		r, ok := RuleOf(fmt.Sprintf("PT%03d", number))
-		if !ok {
-			return ""
-		}
-		return fmt.Sprintf("did you mean %q?", r.ID)
+		r, _ := RuleOf(fmt.Sprintf("PT%03d", number))
+		return plan.Meant(r.ID)
 	}
 	var names []string
 	for _, r := range Rules() {

@@ -8,7 +8,7 @@ import (
 )
 
 func checkMissingCommand(p *pass, u *unit) {
-	for _, s := range p.scripts(u) {
+	for s := range readable(p.scripts(u)) {
 		p.commands(u, s)
 	}
 }
@@ -17,9 +17,6 @@ func checkMissingCommand(p *pass, u *unit) {
 const maxPerScript = 20
 
 func (p *pass) commands(u *unit, s script) {
-	if !s.readable() {
-		return
-	}
 	reported, made := map[string]bool{}, map[string]bool{}
 	sourced, unknown := false, false // a file was, and one that may define any function
 	for i, c := range s.Calls {
@@ -104,15 +101,12 @@ func (p *pass) missing(c shell.Call) (message, hint string, severity Severity) {
 }
 
 func checkNotExecutable(p *pass, u *unit) {
-	for _, s := range p.scripts(u) {
+	for s := range readable(p.scripts(u)) {
 		p.executables(u, s)
 	}
 }
 
 func (p *pass) executables(u *unit, s script) {
-	if !s.readable() {
-		return
-	}
 	reported := map[string]bool{}
 	for _, c := range s.Calls {
 		name := c.Name()
@@ -137,7 +131,7 @@ func (p *pass) executables(u *unit, s script) {
 }
 
 func checkOutside(p *pass, u *unit) {
-	for _, s := range u.readable() {
+	for s := range readable(u.proofs) {
 		for _, w := range s.strays {
 			if found, asked := p.facts.Commands[w.Text]; asked && found == "" {
 				continue // it is not there at all
@@ -149,7 +143,7 @@ func checkOutside(p *pass, u *unit) {
 }
 
 func checkNoRunner(p *pass, u *unit) {
-	for _, s := range u.readable() {
+	for s := range readable(u.proofs) {
 		reported := map[string]bool{}
 		for _, c := range s.Calls {
 			all := runnerFiles(c)

@@ -150,14 +150,11 @@ func checkTemplate(p *pass, u *unit) {
 }
 
 func checkNotYet(p *pass, u *unit) {
-	without := func(used bool, label string, at plan.Pos) {
-		if used {
-			p.unsupported(u, at, "`"+label+"`", "take it out")
-		}
+	if u.Tool.Set && u.apart() {
+		p.report(u, u.Tool.Pos, "not supported yet: `tool` with `workspace: worktree`", "take it out")
 	}
-	without(u.Tool.Set && u.apart(), "tool` with `workspace: worktree", u.Tool.Pos)
 	if !u.Plan.IsZero() && InWords(u.Plan.Value) {
-		p.unsupported(u, u.Plan.Pos, "`plan` in words", "write the plan, and give the path of the document")
+		p.report(u, u.Plan.Pos, "not supported yet: `plan` in words", "write the plan, and give the path of the document")
 	}
 	says := func(at plan.Pos, text string) {
 		p.report(u, at, fmt.Sprintf("step %q ", u.ID.Value)+text, "").Severity = Warning
@@ -178,11 +175,6 @@ func checkNotYet(p *pass, u *unit) {
 	if _, delegated := Delegate(u.Step); delegated && !u.Schema.IsZero() {
 		says(u.Schema.Pos, "has a `schema`, which does not apply to the output of a sub-plan")
 	}
-}
-
-// unsupported refuses a label that no run carries out.
-func (p *pass) unsupported(u *unit, at plan.Pos, label, hint string) {
-	p.report(u, at, "not supported yet: "+label, hint)
 }
 
 // checkOffline says for whom `network: no`, or a list, does not hold, and whom it cuts off.
@@ -213,10 +205,7 @@ func checkProofReaches(p *pass, u *unit) {
 	if _, reaches := plan.Hosts(u.Network.Value); reaches {
 		return
 	}
-	for _, s := range u.proofs {
-		if !s.readable() {
-			continue
-		}
+	for s := range readable(u.proofs) {
 		for node := range syntax.Preorder(s.File) {
 			call, ok := node.(*syntax.CallExpr)
 			if !ok || len(call.Args) < 2 || !slices.Contains([]string{"curl", "wget", "git"}, call.Args[0].Lit()) {
@@ -469,7 +458,7 @@ const (
 func (d *document) maker(u *unit, file string) (*unit, making) {
 	o, n := d.order(), d.namings()
 	writers, known := n.writers(file)
-	for _, strong := range [][]int{writers, n.contracts.steps[file], n.tasks.steps[file]} {
+	for _, strong := range [][]int{writers, n.contracts[file], n.tasks[file]} {
 		for _, i := range strong {
 			if o.precedes(i, u.index) {
 				return d.units[i], makesFirst
@@ -480,7 +469,7 @@ func (d *document) maker(u *unit, file string) (*unit, making) {
 		return nil, mayMake
 	}
 	found, when := (*unit)(nil), makesNever
-	for _, i := range append(writers, n.contracts.steps[file]...) {
+	for _, i := range append(writers, n.contracts[file]...) {
 		switch {
 		case i == u.index:
 		case !o.precedes(u.index, i):

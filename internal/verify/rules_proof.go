@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -23,12 +24,7 @@ func checkNoProof(p *pass, u *unit) {
 }
 
 func (u *unit) provable() bool {
-	for _, s := range u.proofs {
-		if s.required {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(u.proofs, func(s script) bool { return s.required })
 }
 
 func checkPlanShellSyntax(p *pass) {
@@ -68,8 +64,8 @@ func (s script) swallowed() string {
 }
 
 func checkCannotFail(p *pass, u *unit) {
-	for _, s := range u.proofs {
-		if !s.readable() || s.Ends != s.exit {
+	for s := range readable(u.proofs) {
+		if s.Ends != s.exit {
 			continue
 		}
 		at, why, hint := s.reason()
@@ -81,11 +77,11 @@ func checkCannotFail(p *pass, u *unit) {
 	}
 }
 
-// readable are the proofs of a step that the shell can read.
-func (u *unit) readable() iter.Seq2[int, script] {
-	return func(yield func(int, script) bool) {
-		for i, s := range u.proofs {
-			if s.readable() && !yield(i, s) {
+// readable are the scripts that the shell can read.
+func readable(list []script) iter.Seq[script] {
+	return func(yield func(script) bool) {
+		for _, s := range list {
+			if s.readable() && !yield(s) {
 				return
 			}
 		}
@@ -113,8 +109,8 @@ func (s script) reason() (at plan.Pos, why, hint string) {
 }
 
 func checkCannotPass(p *pass, u *unit) {
-	for _, s := range u.proofs {
-		if !s.readable() || s.Ends == s.exit || s.Ends == shell.Any || s.Ends == shell.Nonzero && s.exit != 0 {
+	for s := range readable(u.proofs) {
+		if s.Ends == s.exit || s.Ends == shell.Any || s.Ends == shell.Nonzero && s.exit != 0 {
 			continue
 		}
 		f := p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q cannot pass: it never ends with exit code %d", s.label, u.ID.Value, s.exit), "")
@@ -125,8 +121,8 @@ func checkCannotPass(p *pass, u *unit) {
 }
 
 func checkHiddenExit(p *pass, u *unit) {
-	for _, s := range u.proofs {
-		if !s.readable() || len(s.File.Stmts) == 0 {
+	for s := range readable(u.proofs) {
+		if len(s.File.Stmts) == 0 {
 			continue
 		}
 		last := lastCommand(s.File.Stmts[len(s.File.Stmts)-1])
@@ -167,8 +163,8 @@ func passive(s *syntax.Stmt) string {
 }
 
 func checkNoErrexit(p *pass, u *unit) {
-	for _, s := range p.scripts(u) {
-		if !s.readable() || s.Ends == s.exit {
+	for s := range readable(p.scripts(u)) {
+		if s.Ends == s.exit {
 			continue
 		}
 		if stmt := shell.Ignored(s.File.Stmts); stmt != nil {
@@ -191,8 +187,8 @@ func checkNegated(p *pass, u *unit) {
 }
 
 func checkWeak(p *pass, u *unit) {
-	for _, s := range u.proofs {
-		if s.label == "contract" && s.readable() && onlyExists(s) {
+	for s := range readable(u.proofs) {
+		if s.label == "contract" && onlyExists(s) {
 			p.report(u, s.text.Pos, fmt.Sprintf("contract of step %q only checks that files exist", u.ID.Value),
 				"check their content as well")
 		}

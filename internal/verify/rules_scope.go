@@ -79,26 +79,19 @@ func checkUnscoped(p *pass) {
 	}
 	var ids []string
 	var first *unit
-	count := 0
 	for _, u := range p.doc.units {
 		if !u.works() || u.Writes.Set || u.apart() || u.unread("writes") || u.scripted(p.facts) {
 			continue
 		}
-		if count++; count == 1 {
+		if first == nil {
 			first = u
 		}
-		if count <= maxNamed {
-			ids = append(ids, strconv.Quote(u.ID.Value))
-		}
+		ids = append(ids, strconv.Quote(u.ID.Value))
 	}
-	if count == 0 || len(p.doc.units) == 1 {
+	if first == nil || len(p.doc.units) == 1 {
 		return
 	}
-	names := strings.Join(ids, ", ")
-	if count > maxNamed {
-		names += fmt.Sprintf(" and %d more", count-maxNamed)
-	}
-	p.report(first, p.doc.plan.Parallel.Pos, fmt.Sprintf("without `writes:` these steps never run in parallel: %s", names),
+	p.report(first, p.doc.plan.Parallel.Pos, fmt.Sprintf("without `writes:` these steps never run in parallel: %s", few(ids)),
 		"give them `writes:` with the paths they may change").Step = ""
 }
 
@@ -108,7 +101,7 @@ func checkProofScope(p *pass, u *unit) {
 	if !u.works() || u.scripted(p.facts) || u.Writes.Set || u.unread("writes") || u.Expect.Value == string(engine.ExpectGreen) {
 		return
 	}
-	for _, s := range u.readable() {
+	for s := range readable(u.proofs) {
 		for _, c := range s.Calls {
 			if name := testProgram(c); name != "" {
 				p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %s: if that opens a file that the step changes, the step is done but unproven, because it has no `writes:`", s.label, u.ID.Value, name),
@@ -205,8 +198,8 @@ func (d *document) words(u *unit, facts Facts) (ran, named []string) {
 			}
 		}
 	}
-	for _, s := range u.proofs {
-		if !s.required || !s.readable() {
+	for s := range readable(u.proofs) {
+		if !s.required {
 			continue
 		}
 		note(s.reading)
@@ -353,17 +346,12 @@ const Introduce = "git config user.name 'Your Name' && git config user.email you
 func (u *unit) apart() bool { return u.Workspace.Value == inWorktree }
 
 func checkWorktree(p *pass, u *unit) {
-	if u.apart() {
-		p.noWorktree(u, p.facts.Git.lacks())
-	} else if !u.Setup.IsZero() {
+	if lacks := p.facts.Git.lacks(); u.apart() && lacks.message != "" {
+		p.report(u, u.Workspace.Pos, fmt.Sprintf("step %q works in a worktree, but %s", u.ID.Value, lacks.message), lacks.hint)
+	}
+	if !u.apart() && !u.Setup.IsZero() {
 		p.report(u, u.Setup.Pos, fmt.Sprintf("step %q has a `setup`, but does not work in a worktree", u.ID.Value),
 			"add `workspace: worktree`, or make the setup a step").Severity = Warning
-	}
-}
-
-func (p *pass) noWorktree(u *unit, lacks lack) {
-	if lacks.message != "" {
-		p.report(u, u.Workspace.Pos, fmt.Sprintf("step %q works in a worktree, but %s", u.ID.Value, lacks.message), lacks.hint)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
-	"github.com/piton-dev/piton/internal/plan/form"
 )
 
 func checkClaim(p *pass, u *unit) {
@@ -35,17 +34,17 @@ func checkTool(p *pass, u *unit) {
 		f := p.report(u, u.Tool.Pos, fmt.Sprintf("step %q calls the tool %q, which does not exist", u.ID.Value, u.Tool.Value), cmp.Or(plan.Meant(near), "piton tools lists them"))
 		p.renamed(f, u.Tool.Pos, u.Tool.Value, near)
 	}
-	c := calling{p, u, u.args}
+	c := calling{p, u}
 	if u.unfit != nil {
 		p.report(u, u.Args.Pos, fmt.Sprintf("the arguments of step %q cannot be read: %v", u.ID.Value, u.unfit), "write a JSON object")
 		return
 	}
-	if _, object := c.args.Value.(map[string]any); !object {
-		c.wrong("", "", "the arguments must be an object, not %s", typeName(c.args.Value))
+	if _, object := c.unit.args.Value.(map[string]any); !object {
+		c.wrong("", "", "the arguments must be an object, not %s", typeName(c.unit.args.Value))
 		return
 	}
 	if known && !fact.Missing {
-		c.fits(fact.Input, c.args.Value, "")
+		c.fits(fact.Input, c.unit.args.Value, "")
 	}
 	c.references()
 	c.mentions()
@@ -55,7 +54,7 @@ func checkTool(p *pass, u *unit) {
 // spliced refuses an item or an output in the text of a command, where it could
 // say anything.
 func (c calling) spliced() {
-	object, _ := c.args.Value.(map[string]any)
+	object, _ := c.unit.args.Value.(map[string]any)
 	command, ok := object["command"].(string)
 	if !ok || c.unit.Tool.Value != runCommand {
 		return
@@ -89,7 +88,6 @@ func (f Facts) toolNames() []string {
 type calling struct {
 	pass *pass
 	unit *unit
-	args form.Arguments
 }
 
 // wrong reports what is wrong at a place in the arguments.
@@ -98,10 +96,10 @@ func (c calling) wrong(at, hint, format string, a ...any) *Finding {
 	if at != "" {
 		where = "args " + at
 	}
-	pos, ok := c.args.Places[at]
+	pos, ok := c.unit.args.Places[at]
 	for up := at; !ok && up != ""; {
 		up = up[:strings.LastIndexByte(up, '/')]
-		pos, ok = c.args.Places[up]
+		pos, ok = c.unit.args.Places[up]
 	}
 	return c.pass.report(c.unit, pos, fmt.Sprintf("step %q, %s: %s", c.unit.ID.Value, where, fmt.Sprintf(format, a...)), hint)
 }
@@ -222,13 +220,13 @@ func typeName(v any) string {
 // references checks what the arguments refer to.
 func (c calling) references() {
 	p, d := c.pass, c.pass.doc
-	for at, ref := range engine.Refs(c.args.Value) {
+	for at, ref := range engine.Refs(c.unit.args.Value) {
 		from := d.byID()[ref.Step]
 		if from == nil {
 			c.wrong(at, cmp.Or(p.refs.hint(ref.Step, d.ids), "write $$ if you mean a dollar"), "%s is not the output of a step", ref)
 			continue
 		}
-		p.waitedFor(c.unit, from.index, ref.String(), c.args.Places[at])
+		p.waitedFor(c.unit, from.index, ref.String(), c.unit.args.Places[at])
 		if why := p.misses(ref, from); why != "" {
 			c.wrong(at, "", "%s", why)
 		}
@@ -240,7 +238,7 @@ var idInText = lazy.Regexp(`\$[a-z0-9][a-z0-9_-]*`)
 // mentions warns of what looks like a reference inside of a longer text, where it
 // is none.
 func (c calling) mentions() {
-	for at, text := range engine.Texts(c.args.Value) {
+	for at, text := range engine.Texts(c.unit.args.Value) {
 		if _, whole := engine.ParseRef(text); whole {
 			continue
 		}
@@ -300,7 +298,7 @@ func checkRefused(p *pass, u *unit) {
 		return
 	}
 	w := p.facts.Calls[u.call().String()]
-	c := calling{p, u, u.args}
+	c := calling{p, u}
 	switch {
 	case w.Refused != "" && u.Tool.Value == "web_fetch":
 		c.wrong("", "add the host to `web_fetch.allow` in the configuration, or remove the step", "the call is always refused: %s", w.Refused)

@@ -20,7 +20,7 @@ type reading struct {
 
 // read reads a script in the light of the facts.
 func (d *document) read(text string) *reading {
-	s := &reading{Script: shell.Read(text, shell.Frame{Parser: d.sh, Root: strings.TrimSuffix(d.workspace, "/"), Git: d.git})}
+	s := &reading{Script: shell.Read(text, d.frame)}
 	var made []string
 	for i, c := range s.Calls {
 		s.command(c, i > 0, 0)

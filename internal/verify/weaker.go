@@ -51,35 +51,8 @@ func commits(word string) string {
 
 func weaker(a, b *document) []Weakening {
 	var all []Weakening
-	for _, text := range lacking("no longer protects %s", a.plan.Protect.Value, b.plan.Protect.Value) {
+	for _, text := range weakerPlan(a.plan, b.plan) {
 		all = append(all, Weakening{Text: "the plan " + text})
-	}
-	if sealing(b.plan.Isolation.Value) < sealing(a.plan.Isolation.Value) {
-		all = append(all, Weakening{Text: fmt.Sprintf("the plan asks for isolation %q, was %q", b.plan.Isolation.Value, a.plan.Isolation.Value)})
-	}
-	if was, now := a.plan.Permissions.Value, b.plan.Permissions.Value; plan.Laxer(was, now) {
-		all = append(all, Weakening{Text: fmt.Sprintf("the plan has permissions %q, was %q", now, was)})
-	}
-	for _, text := range weakerBudget(a.plan.Budget.Value, b.plan.Budget.Value) {
-		all = append(all, Weakening{Text: "the plan " + text})
-	}
-	for _, text := range lacking("drops the constraint %q", a.plan.Constraints.Value, b.plan.Constraints.Value) {
-		all = append(all, Weakening{Text: "the plan " + text})
-	}
-	if was, now := a.plan.Replans.Value, b.plan.Replans.Value; now > was {
-		all = append(all, Weakening{Text: fmt.Sprintf("the plan may be revised %d times after failures, was %d (replans)", now, was)})
-	}
-	if a.plan.Workspace.Value != shared && b.plan.Workspace.Value == shared {
-		all = append(all, Weakening{Text: "the plan no longer works in its own worktree (workspace)"})
-	}
-	if merging(a.plan) < merging(b.plan) {
-		all = append(all, Weakening{Text: "the plan may be merged at its end (land)"})
-	}
-	if was, now := a.plan.Commit.Value, b.plan.Commit.Value; was != now {
-		all = append(all, Weakening{Text: fmt.Sprintf("the plan has %s, had %s", commits(now), commits(was))})
-	}
-	if was, now := a.plan.Setup, b.plan.Setup; runsOther(was, now) {
-		all = append(all, Weakening{Text: "the plan runs other commands before the work (setup)"})
 	}
 	old, stays := a.byID(), b.byID()
 	for _, u := range a.units {
@@ -102,6 +75,35 @@ func weaker(a, b *document) []Weakening {
 	}
 	if opened.left < 0 {
 		all = append(all, Weakening{Text: "the plan has too many scopes to compare them all with the files that judge its steps"})
+	}
+	return all
+}
+
+// weakerPlan compares what stands before the steps.
+func weakerPlan(a, b *plan.Plan) []string {
+	all := lacking("no longer protects %s", a.Protect.Value, b.Protect.Value)
+	if was, now := a.Isolation.Value, b.Isolation.Value; sealing(now) < sealing(was) {
+		all = append(all, fmt.Sprintf("asks for isolation %q, was %q", now, was))
+	}
+	if was, now := a.Permissions.Value, b.Permissions.Value; plan.Laxer(was, now) {
+		all = append(all, fmt.Sprintf("has permissions %q, was %q", now, was))
+	}
+	all = append(all, weakerBudget(a.Budget.Value, b.Budget.Value)...)
+	all = append(all, lacking("drops the constraint %q", a.Constraints.Value, b.Constraints.Value)...)
+	if was, now := a.Replans.Value, b.Replans.Value; now > was {
+		all = append(all, fmt.Sprintf("may be revised %d times after failures, was %d (replans)", now, was))
+	}
+	if a.Workspace.Value != shared && b.Workspace.Value == shared {
+		all = append(all, "no longer works in its own worktree (workspace)")
+	}
+	if merging(a) < merging(b) {
+		all = append(all, "may be merged at its end (land)")
+	}
+	if was, now := a.Commit.Value, b.Commit.Value; was != now {
+		all = append(all, fmt.Sprintf("has %s, had %s", commits(now), commits(was)))
+	}
+	if runsOther(a.Setup, b.Setup) {
+		all = append(all, "runs other commands before the work (setup)")
 	}
 	return all
 }
@@ -187,11 +189,7 @@ func weakerOrder(a, b *document, stays map[string]*unit, was, now *unit) []strin
 	if len(lost) == 0 {
 		return nil
 	}
-	text := "no longer waits for " + strings.Join(lost[:min(len(lost), maxNamed)], ", ")
-	if more := len(lost) - maxNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return []string{text}
+	return []string{"no longer waits for " + few(lost)}
 }
 
 // weakerEnd compares what follows where the step fails, and what it may cost.

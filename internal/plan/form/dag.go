@@ -12,7 +12,6 @@ const toolPlan = "Tool plan"
 
 // dagFields are the keys of a graph of tool calls.
 func dagFields() []field[header] {
-	table := callFields()
 	return []field[header]{
 		past[header]("id", "The plan's id.", name()),
 		bound("taskId", "The task that the plan is for.", line(),
@@ -32,16 +31,7 @@ func dagFields() []field[header] {
 			func(_ *reader, n *node, to header, v int) {
 				to.Parallel = plan.Field[int]{Value: v, Set: true, Pos: n.at}
 			}),
-		{
-			key: "steps", must: true,
-			schema: func() *node {
-				step := objectSchema(table)
-				step.put("anyOf", &node{kind: list, items: []*node{schemaOf("required", []string{"tool"}), schemaOf("required", []string{"ask"})}})
-				return schemaOf("type", "array", "minItems", 1, "maxItems", plan.MaxSteps, "items", step)
-			},
-			read:  func(r *reader, n *node, to header) { readSteps(r, n, to, table) },
-			write: func(header) *node { return &node{kind: list} },
-		},
+		stepsField(callFields(), &node{kind: list, items: []*node{schemaOf("required", []string{"tool"}), schemaOf("required", []string{"ask"})}}),
 	}
 }
 

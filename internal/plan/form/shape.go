@@ -3,6 +3,7 @@ package form
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -159,22 +160,18 @@ func line() shape[plan.Text] {
 }
 
 // name is one line as a word.
-func name() shape[string] { return checked(line(), "", nil) }
+func name() shape[string] { return worded(line()) }
 
-// checked is a line that must pass a test; pattern is what the schema says of it.
-func checked(s shape[plan.Text], pattern string, check func(r *reader, n *node, s string) bool) shape[string] {
-	out := shape[string]{
+// worded is a line without its place.
+func worded(s shape[plan.Text]) shape[string] {
+	return shape[string]{
 		schema: s.schema,
 		read: func(r *reader, n *node) (string, bool) {
 			t, ok := s.read(r, n)
-			return t.Value, ok && (check == nil || check(r, n, t.Value))
+			return t.Value, ok
 		},
 		write: texts,
 	}
-	if pattern != "" {
-		out.schema = func() *node { return schemaOf("type", "string", "pattern", pattern) }
-	}
-	return out
 }
 
 // word is one of a few.
@@ -186,14 +183,11 @@ func word(words ...string) shape[string] {
 			if !r.is(n, text) {
 				return "", false
 			}
-			for _, w := range words {
-				if n.value == w {
-					return w, true
-				}
+			if !slices.Contains(words, n.value) {
+				r.wrong(n, plan.BadWord, "write one of "+all, "%q is not one of %s", n.value, all)
+				return "", false
 			}
-			hint := "write one of " + all
-			r.wrong(n, plan.BadWord, hint, "%q is not one of %s", n.value, all)
-			return "", false
+			return n.value, true
 		},
 		write: texts,
 	}
@@ -271,12 +265,14 @@ func backoff() shape[time.Duration] {
 		})
 }
 
+func itself(s string) string { return s }
+
 func network() shape[string] {
-	return spelt(`^[^\n]+$`, plan.BadWord, "write yes, no, contract, or hosts such as api.example.org, *.example.org", plan.ParseNetwork, func(s string) string { return s })
+	return spelt(`^[^\n]+$`, plan.BadWord, "write yes, no, contract, or hosts such as api.example.org, *.example.org", plan.ParseNetwork, itself)
 }
 
 func permissions() shape[string] {
-	return spelt(`^[^\n]+$`, plan.BadWord, "write allow, ask or deny, or rules such as allow run go test, ask", plan.NormalPermissions, func(s string) string { return s })
+	return spelt(`^[^\n]+$`, plan.BadWord, "write allow, ask or deny, or rules such as allow run go test, ask", plan.NormalPermissions, itself)
 }
 
 func budget() shape[plan.Budget] {
@@ -289,31 +285,37 @@ func onFail() shape[plan.OnFail] {
 }
 
 func stepID() shape[string] {
-	return checked(line(), `^[ \t\r\n]*[a-z0-9][a-z0-9_-]{0,79}[ \t\r\n]*$`, func(r *reader, n *node, s string) bool {
+	return worded(checked(`^[ \t\r\n]*[a-z0-9][a-z0-9_-]{0,79}[ \t\r\n]*$`, func(r *reader, n *node, s string) bool {
 		if !plan.ValidID(s) {
 			r.wrong(n, plan.BadID, "write lower-case letters, digits and hyphens", "%q cannot be an id; %q could", s, plan.Slug(s))
-			return false
 		}
-		return true
-	})
+		return plan.ValidID(s)
+	}))
 }
 
 func variable() shape[plan.Text] {
 	return tested(`^[ \t\r\n]*[A-Za-z_][A-Za-z0-9_]*[ \t\r\n]*$`, plan.BadEnv, "write names only; values come from the environment", "no name of a variable", plan.ValidVariable)
 }
 
-// tested is a line with its place that must pass a test.
+// tested is a line that must pass a test.
 func tested(pattern, code, hint, what string, valid func(string) bool) shape[plan.Text] {
+	return checked(pattern, func(r *reader, n *node, s string) bool {
+		if !valid(s) {
+			r.wrong(n, code, hint, "%q is %s", s, what)
+		}
+		return valid(s)
+	})
+}
+
+// checked is a line that must pass a check, which reports what is wrong; pattern is what
+// the schema says of it.
+func checked(pattern string, check func(r *reader, n *node, s string) bool) shape[plan.Text] {
 	s := line()
 	s.schema = func() *node { return schemaOf("type", "string", "pattern", pattern) }
 	read := s.read
 	s.read = func(r *reader, n *node) (plan.Text, bool) {
 		t, ok := read(r, n)
-		if ok && !valid(t.Value) {
-			r.wrong(n, code, hint, "%q is %s", t.Value, what)
-			return t, false
-		}
-		return t, ok
+		return t, ok && check(r, n, t.Value)
 	}
 	return s
 }

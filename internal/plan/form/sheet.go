@@ -35,7 +35,7 @@ func sheetFields() []field[header] {
 		ownerField(),
 	}
 	f = append(f, headerLabels()...)
-	return append(f, metadataField(), stepsField())
+	return append(f, metadataField(), stepsField(stepFields(), nil))
 }
 
 func titleField() field[header] {
@@ -65,13 +65,8 @@ func headerLabels() []field[header] {
 }
 
 func issueName() shape[string] {
-	return checked(line(), `^[ \t\r\n]*[^ \t\r\n()]+[ \t\r\n]*$`, func(r *reader, n *node, s string) bool {
-		if strings.ContainsAny(s, blank+"()") {
-			r.wrong(n, plan.BadWord, "write 423 or ABC-423, in quotes", "%q is no issue", s)
-			return false
-		}
-		return true
-	})
+	return worded(tested(`^[ \t\r\n]*[^ \t\r\n()]+[ \t\r\n]*$`, plan.BadWord, "write 423 or ABC-423, in quotes", "no issue",
+		func(s string) bool { return !strings.ContainsAny(s, blank+"()") }))
 }
 
 // metadataField is the object of seldom used paragraphs of the header.
@@ -98,17 +93,18 @@ func metadataFields() []field[header] {
 	}
 }
 
-// stepsField is the list of steps.
-func stepsField() field[header] {
-	table := stepFields()
+// stepsField is the list of steps. anyOf is what the schema says of their keys, if anything.
+func stepsField(table []field[row], anyOf *node) field[header] {
 	return field[header]{
 		key: "steps", must: true,
 		schema: func() *node {
-			return schemaOf("type", "array", "minItems", 1, "maxItems", plan.MaxSteps, "items", objectSchema(table))
+			step := objectSchema(table)
+			step.put("anyOf", anyOf)
+			return schemaOf("type", "array", "minItems", 1, "maxItems", plan.MaxSteps, "items", step)
 		},
 		read: func(r *reader, n *node, to header) { readSteps(r, n, to, table) },
 		write: func(p header) *node {
-			return &node{kind: list} // document.sheet fills it, with what was kept
+			return &node{kind: list} // sheet and writeDAG fill it, with what was kept
 		},
 	}
 }

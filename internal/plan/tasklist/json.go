@@ -54,31 +54,27 @@ func objectOf(v any) object {
 // others tells of every key with a value that is not among the known ones.
 func (l *list) others(o object, id string, known ...string) {
 	for _, key := range slices.Sorted(maps.Keys(o)) {
-		if slices.Contains(known, key) {
-			continue
+		if !slices.Contains(known, key) && !empty(o[key]) {
+			l.lose(id, key, noPlace)
 		}
-		switch v := o[key].(type) {
-		case nil:
-			continue
-		case string:
-			if v == "" {
-				continue
-			}
-		case bool:
-			if !v {
-				continue
-			}
-		case []any:
-			if len(v) == 0 {
-				continue
-			}
-		case map[string]any:
-			if len(v) == 0 {
-				continue
-			}
-		}
-		l.lose(id, key, noPlace)
 	}
+}
+
+// empty reports a value that says nothing.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case bool:
+		return !v
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
 }
 
 // parse reads the values of a text: one, or one a line.

@@ -157,8 +157,7 @@ func (l *list) plan() *plan.Plan {
 	p.Context = running(l.text(l.context))
 	if notes := l.text(l.notes); notes != "" {
 		if amiss(notesBefore, notes) {
-			marks := strings.Repeat("`", max(3, longestRun(notes, '`')+1))
-			notes = marks + "markdown\n" + notes + "\n" + marks
+			notes = plan.FencedBlock("markdown", notes)
 		}
 		p.Notes.Value = notesHead + notes
 	}
@@ -273,22 +272,9 @@ func shown(text string) string {
 	return strings.NewReplacer("<", "‹", ">", "›", "[", "(", "]", ")").Replace(text)
 }
 
-// longestRun is how often a byte is repeated at most.
-func longestRun(s string, c byte) int {
-	most, n := 0, 0
-	for i := range len(s) {
-		if n++; s[i] != c {
-			n = 0
-		}
-		most = max(most, n)
-	}
-	return most
-}
-
 // ids are the ids of the steps.
 func (l *list) ids() []string {
-	ids, taken := make([]string, len(l.tasks)), map[string]bool{}
-	next := map[string]int{}
+	ids, taken := make([]string, len(l.tasks)), plan.IDs{}
 	for i, t := range l.tasks {
 		base := t.id
 		switch {
@@ -297,13 +283,7 @@ func (l *list) ids() []string {
 		case strings.Trim(base, "0123456789.") == "":
 			base = "task " + base
 		}
-		base = plan.Slug(base)
-		id := base
-		for n := max(2, next[base]); taken[id]; n++ {
-			id = base + "-" + strconv.Itoa(n)
-			next[base] = n + 1
-		}
-		taken[id], ids[i] = true, id
+		ids[i] = taken.Free(plan.Slug(base))
 	}
 	return ids
 }

@@ -10,15 +10,21 @@ import (
 // markdown reads any text with a list of tasks: the list is in order, and what is
 // indented under a task are its parts.
 func (l *list) markdown(text string) {
+	o := l.outlined(text)
+	l.title = o.title
+	l.context, l.notes = parted(o)
+	l.items(o, "", nil)
+}
+
+// outlined is the outline of a text, of which the frontmatter and comments are lost.
+func (l *list) outlined(text string) outline {
 	front, body := frontmatter(text)
 	if front != "" {
 		l.lose("", "frontmatter", noPlace)
 	}
 	o := outlineOf(body)
-	l.title = o.title
 	l.comments(o)
-	l.context, l.notes = parted(o)
-	l.items(o, "", nil)
+	return o
 }
 
 // parted parts the rest of a text: what stands before the tasks is for who does them.
@@ -84,14 +90,8 @@ var (
 // specKit reads tasks.md: tasks follow each other, and those in a row that are marked [P]
 // may go beside each other.
 func (l *list) specKit(text string) {
-	front, body := frontmatter(text)
-	if front != "" {
-		l.lose("", "frontmatter", noPlace)
-	}
-	o := outlineOf(body)
-	l.title, l.named = strings.TrimSpace(strings.TrimPrefix(o.title, "Tasks:")), true
-	l.comments(o)
-	_, l.notes = "", o.rest
+	o := l.outlined(text)
+	l.title, l.named, l.notes = strings.TrimSpace(strings.TrimPrefix(o.title, "Tasks:")), true, o.rest
 	var layer, before []string // ids that go beside each other, and those before them
 	beside, under := false, ""
 	for i, it := range o.items {

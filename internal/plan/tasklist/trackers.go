@@ -55,10 +55,8 @@ func (l *list) taskMaster(f File, tag string) error {
 			l.lose("", "tag "+other, "one plan holds one list; --tag chooses it")
 		}
 	}
-	l.named, l.title = true, cmp.Or(objectOf(in["meta"]).str("projectName"), objectOf(in["metadata"]).str("projectName"))
-	if l.title == "" {
-		l.title = "Tasks of Task Master: " + tag
-	}
+	l.named = true
+	l.title = cmp.Or(objectOf(in["meta"]).str("projectName"), objectOf(in["metadata"]).str("projectName"), "Tasks of Task Master: "+tag)
 	for _, v := range in.list("tasks") {
 		l.masterTask(objectOf(v), "")
 	}
