@@ -75,7 +75,6 @@ const (
 	MissingField   = "missing-field"
 	BadIndex       = "bad-index"
 	SeveralLines   = "several-lines"
-	NotHeld        = "not-held"
 )
 
 // Problems gathers what was found, up to [MaxProblems]. The zero value has none.

@@ -23,7 +23,7 @@ func ends(file *syntax.File) int {
 				return Any
 			}
 		case *syntax.FuncDecl:
-			if plain(node.Name.Value) {
+			if slices.Contains(plain, node.Name.Value) {
 				return Any
 			}
 		}
@@ -165,28 +165,18 @@ func same(a, b int) int {
 func command(cmd syntax.Command, errexit, pipefail bool) int {
 	inner := func(list []*syntax.Stmt) int { return last(list, errexit, pipefail) }
 	switch cmd := cmd.(type) {
-	case nil, *syntax.FuncDecl, *syntax.DeclClause: // as in bash: export x=$(false) is 0
+	case nil, *syntax.FuncDecl:
 		return 0
+	case *syntax.DeclClause: // as in bash: export x=$(false) is 0, and of another word it may end otherwise
+		if cmd.Variant.Value != "local" && !slices.ContainsFunc(cmd.Args, func(a *syntax.Assign) bool { return a.Name == nil }) {
+			return 0
+		}
 	case *syntax.CallExpr:
 		return call(cmd)
 	case *syntax.Block:
 		return inner(cmd.Stmts)
 	case *syntax.Subshell:
 		return inner(cmd.Stmts)
-	case *syntax.TimeClause:
-		if cmd.Stmt != nil {
-			return statement(cmd.Stmt, errexit, pipefail)
-		}
-	case *syntax.WhileClause:
-		return same(0, inner(cmd.Do))
-	case *syntax.ForClause:
-		return same(0, inner(cmd.Do))
-	case *syntax.CaseClause:
-		end := 0
-		for _, item := range cmd.Items {
-			end = same(end, inner(item.Stmts))
-		}
-		return end
 	case *syntax.IfClause:
 		switch cond := last(cmd.Cond, false, pipefail); {
 		case len(cmd.Cond) == 0 || cond == 0: // else
@@ -231,17 +221,24 @@ func call(cmd *syntax.CallExpr) int {
 		words[i] = Constant(arg)
 	}
 	c := Call{Words: words}
-	if plain(c.Name()) && c.Name() != "false" {
-		return 0
-	}
 	switch c.Name() {
+	case "true", ":", "echo", "pwd":
+		return 0
 	case "false":
 		return 1
+	case "printf":
+		if len(words) > 1 && words[1].Known && !strings.Contains(strings.ReplaceAll(words[1].Text, "%s", ""), "%") {
+			return 0
+		}
 	case "exit":
 		if len(words) > 1 && words[1].Known {
 			if n, err := strconv.Atoi(words[1].Text); err == nil {
 				return n & 255
 			}
+		}
+	case "date":
+		if len(words) == 1 {
+			return 0
 		}
 	case "test", "[":
 		return tested(words[1:])
@@ -259,10 +256,11 @@ func call(cmd *syntax.CallExpr) int {
 	return Any
 }
 
-// plain reports a command that ends in one way whatever it is given.
-func plain(name string) bool {
-	return slices.Contains([]string{"true", "false", ":", "echo", "printf", "pwd", "date", "set", "shopt", "export", "unset", "umask"}, name)
-}
+// plain are the commands that end in one way.
+var plain = []string{"true", "false", ":", "echo", "printf", "pwd", "date"}
+
+// prepares are commands that set the stage for others: nobody looks at how they end.
+var prepares = []string{"set", "shopt", "export", "unset", "umask", "date", "printf"}
 
 // tested is the code of test where its words alone decide it.
 func tested(args []Word) int {
@@ -277,8 +275,15 @@ func tested(args []Word) int {
 	case len(args) == 0:
 	case len(args) == 1:
 		holds = args[0].Text != ""
-	case len(args) == 3 && (args[1].Text == "=" || args[1].Text == "==" || args[1].Text == "-eq"):
+	case len(args) == 3 && (args[1].Text == "=" || args[1].Text == "=="):
 		holds = args[0].Text == args[2].Text
+	case len(args) == 3 && args[1].Text == "-eq":
+		x, err := strconv.Atoi(args[0].Text)
+		y, wrong := strconv.Atoi(args[2].Text)
+		if err != nil || wrong != nil {
+			return Any
+		}
+		holds = x == y
 	case len(args) == 2 && (args[0].Text == "-n" || args[0].Text == "-z"):
 		holds = (args[0].Text == "-n") == (args[1].Text != "")
 	default:
@@ -293,10 +298,12 @@ func tested(args []Word) int {
 // Ignored is the first statement, not on the last line, whose failure nobody heeds.
 func Ignored(list []*syntax.Stmt) *syntax.Stmt {
 	for _, s := range list {
-		if cmd, ok := s.Cmd.(*syntax.CallExpr); ok && jumps(cmd) || Sets(s, "errexit") || s.Pos().Line() == list[len(list)-1].Pos().Line() {
+		cmd, calls := s.Cmd.(*syntax.CallExpr)
+		if calls && jumps(cmd) || Sets(s, "errexit") || s.Pos().Line() == list[len(list)-1].Pos().Line() {
 			return nil
 		}
-		if statement(s, false, false) != 0 && !mayLeave(s) {
+		_, declares := s.Cmd.(*syntax.DeclClause)
+		if statement(s, false, false) != 0 && !mayLeave(s) && !declares && !(calls && slices.Contains(prepares, first(cmd))) {
 			return s
 		}
 	}
