@@ -77,7 +77,7 @@ func (t *Tree) fill(ctx context.Context, m Manifest, names []string) (dirs []str
 func (t *Tree) list(ctx context.Context, since *Manifest) (Manifest, []string, error) {
 	m := Manifest{Files: map[string]Digest{}}
 	if since == nil || since.Git {
-		names, ok, err := t.gitFiles(ctx)
+		names, ok, err := t.ask(ctx, kept...)
 		if err == nil && ok {
 			m.Git = true
 			m.Ignored, err = t.gitIgnored(ctx)
