@@ -85,7 +85,7 @@ func (t *Tree) base(ctx context.Context, f *finder, b baseContent) (*Base, error
 	if err != nil {
 		return nil, fmt.Errorf("take protected base: %w", err)
 	}
-	b.Files, b.Along = make(map[string]Digest, len(keys)), f.along
+	b.Files, b.Along, b.Whole = make(map[string]Digest, len(keys)), f.along, map[string]Digest{}
 	var whole []string
 	for i, key := range keys {
 		b.Files[key] = ds[i]
@@ -98,9 +98,6 @@ func (t *Tree) base(ctx context.Context, f *finder, b baseContent) (*Base, error
 		return nil, fmt.Errorf("take protected base: %w", err)
 	}
 	for i, file := range whole {
-		if b.Whole == nil {
-			b.Whole = map[string]Digest{}
-		}
 		b.Whole[file] = ds[i]
 	}
 	return newBase(b), nil
