@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -101,7 +102,7 @@ func (t *Tree) list(ctx context.Context, since *Manifest) (Manifest, []string, e
 func sift(names []string, since *Manifest) []string {
 	if since != nil {
 		names = slices.DeleteFunc(names, func(name string) bool { return since.Ignores(name) })
-		names = append(names, since.names()...)
+		names = slices.AppendSeq(names, maps.Keys(since.Files))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
