@@ -122,7 +122,7 @@ func (b *Base) Renew(later *Base, meant func(path string) bool) *Base {
 			continue
 		}
 		c.Files[path] = d
-		if file, part := wholeOf(path); part {
+		if file, part := splitPart(path); part != "" {
 			c.Whole[file] = later.content.Whole[file]
 		}
 		if also := later.content.Along[path]; len(also) > 0 {
@@ -212,12 +212,6 @@ func (b *Base) glob(g guard) []string {
 	}
 	b.matched[g.text] = keys
 	return keys
-}
-
-// wholeOf is the file that a key with a part is in.
-func wholeOf(key string) (file string, hasPart bool) {
-	file, part := splitPart(key)
-	return file, part != ""
 }
 
 // sortedByPath orders changes for a journal and for people.

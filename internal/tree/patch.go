@@ -40,7 +40,7 @@ func (t *Tree) Patch(ctx context.Context, was, is Manifest, changes []engine.Cha
 // Lines are the changed lines of a protected file between two bases, as git writes them; ""
 // where there is nothing to show: of a part of a file, or of what is no text.
 func (t *Tree) Lines(was, is *Base, key string) string {
-	if _, part := wholeOf(key); part {
+	if _, part := splitPart(key); part != "" {
 		return ""
 	}
 	from, to := cmp.Or(was.content.Files[key], Absent), cmp.Or(is.content.Files[key], Absent)

@@ -89,7 +89,7 @@ func (t *Tree) base(ctx context.Context, f *finder, b baseContent) (*Base, error
 	var whole []string
 	for i, key := range keys {
 		b.Files[key] = ds[i]
-		if file, ok := wholeOf(key); ok {
+		if file, part := splitPart(key); part != "" {
 			whole = append(whole, file)
 		}
 	}

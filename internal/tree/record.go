@@ -261,10 +261,10 @@ func (w *Worktree) only(ctx context.Context, from, to string, e Entry) (string, 
 
 // inside is the name in the workspace of a path of the repository.
 func (w *Worktree) inside(name string) (string, bool) {
-	if w.sub() == "." || w.sub() == "" {
+	if w.sub() == "" {
 		return name, true
 	}
-	return strings.CutPrefix(name, strings.TrimSuffix(w.sub(), "/")+"/")
+	return strings.CutPrefix(name, w.sub()+"/")
 }
 
 // overwritten is the tree base with what is another in the tree to than in from.

@@ -226,8 +226,8 @@ func (e *elsewhere) enter(dir string) (level, error) {
 // alone returns the name below .git of what git keeps for this worktree alone
 // where others have the same below .git, or "".
 func (e *elsewhere) alone(name string) string {
-	base, ok := strings.CutPrefix(name, ".git/")
-	if e == nil || !ok || base != "config.worktree" {
+	const base = "config.worktree"
+	if name != ".git/"+base {
 		return ""
 	}
 	rel, err := filepath.Rel(e.at.common, filepath.Join(e.at.own, base))

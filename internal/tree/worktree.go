@@ -428,11 +428,6 @@ func (w *Worktree) resolve(ctx context.Context, name string) (string, error) {
 	return out, err
 }
 
-func (w *Worktree) set(ctx context.Context, ref, commit string) error {
-	_, err := w.ask(ctx, nil, "update-ref", "--no-deref", ref, commit)
-	return err
-}
-
 // ask runs git on the checkout.
 func (w *Worktree) ask(ctx context.Context, env []string, args ...string) (string, error) {
 	return w.git(ctx, w.gitDir, w.top, call{env: env}, args...)
