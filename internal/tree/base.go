@@ -7,7 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"sort"
+	"strings"
 	"sync"
 )
 
@@ -216,6 +216,6 @@ func (b *Base) glob(g guard) []string {
 
 // sortedByPath orders changes for a journal and for people.
 func sortedByPath(cs []Change) []Change {
-	sort.Slice(cs, func(i, j int) bool { return cs[i].Path < cs[j].Path })
+	slices.SortFunc(cs, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return cs
 }

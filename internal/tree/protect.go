@@ -132,14 +132,9 @@ func walked(dir string) string {
 }
 
 func (s globset) match(name string) bool {
-	for _, dir := range append(parents(name), name) {
-		for _, g := range s[dir] {
-			if g.matches(name) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(append(parents(name), name), func(dir string) bool {
+		return slices.ContainsFunc(s[dir], func(g guard) bool { return g.matches(name) })
+	})
 }
 
 // A finder collects the keys of a base. Where a path is a link, or lies behind
