@@ -233,7 +233,7 @@ func (p *Product) CompileRevised(ctx context.Context, pr *Proposal) (Compiled, e
 	if err != nil {
 		return Compiled{}, err
 	}
-	c, err := p.compile(pr.Doc, id, &verify.Revised{Plan: pr.Was, Program: state.Program()})
+	c, err := p.compile(pr.Doc, id, verify.Options{Revises: &verify.Revised{Plan: pr.Was, Program: state.Program()}})
 	if err == nil {
 		pr.compiled = map[string]Compiled{id: c}
 	}
