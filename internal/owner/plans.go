@@ -271,7 +271,7 @@ func (s *saying) openRun(ctx context.Context, yes *consent) error {
 			return err
 		}
 	}
-	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, s.opening(ctx, consent{by: by}))
+	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, s.opening(consent{by: by}))
 	if err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (s *saying) revise(ctx context.Context, pr *api.Proposal) error {
 	if err := other.take(ctx); err != nil {
 		return err
 	}
-	if s.said.Revision, err = s.product.Revise(ctx, s.host, pr, s.opening(ctx, *yes)); err != nil {
+	if s.said.Revision, err = s.product.Revise(ctx, s.host, pr, s.opening(*yes)); err != nil {
 		return err
 	}
 	return s.host.Look(ctx, pr.Head.Stream, func(st *engine.State) { s.said.Opened.After = st.Seq() })
@@ -337,23 +337,18 @@ func (s *saying) agreed(ctx context.Context, pr *api.Proposal) (*consent, error)
 }
 
 // opening is what the api needs to know of this machine for a run.
-func (s *saying) opening(ctx context.Context, yes consent) api.Opening {
+func (s *saying) opening(yes consent) api.Opening {
 	unsealed := ""
 	if s.Unsealed {
 		unsealed = s.caller.By
 	}
-	return s.Owner.opening(ctx, s.product, yes, unsealed)
+	return s.Owner.opening(s.product, yes, unsealed)
 }
 
-func (o *Owner) opening(ctx context.Context, p *api.Product, yes consent, unsealed string) api.Opening {
+func (o *Owner) opening(p *api.Product, yes consent, unsealed string) api.Opening {
 	return api.Opening{
-		By: yes.by, Why: yes.why, Protect: o.protect, Unsealed: unsealed, Isolation: string(o.level(p.Config)),
-		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
-			return o.given(ctx, subs)
-		},
-		Items: func(run string, apart bool, each *engine.Each) ([]json.RawMessage, error) {
-			return o.items(ctx, run, apart, each)
-		},
+		By: yes.by, Why: yes.why, Unsealed: unsealed, Isolation: string(o.level(p.Config)),
+		Protect: o.protect, Given: o.given, Items: o.items,
 	}
 }
 
@@ -657,11 +652,7 @@ func (o *Owner) protect(ctx context.Context, base string, guards []string) (stor
 	if err != nil {
 		return store.Object{}, err
 	}
-	body, err := o.store.Object(ctx, base)
-	if err != nil {
-		return store.Object{}, err
-	}
-	was, err := tree.DecodeBase(body)
+	was, err := o.baseOf(ctx, base)
 	if err != nil {
 		return store.Object{}, err
 	}
