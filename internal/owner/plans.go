@@ -31,17 +31,20 @@ type saying struct {
 	said    api.Said
 }
 
-// saying begins to answer a request about a plan. The revision that the plan's run goes by
-// is put into the document first: an owner that was killed may have left that undone, and
-// the text before it is nobody's edit.
-func (u *uses) saying(ctx context.Context, q api.Saying) (*saying, error) {
+// saying answers a request about a plan. The revision that the plan's run goes by is put into
+// the document first: an owner that was killed may have left that undone, and the text
+// before it is nobody's edit.
+func (u *uses) saying(ctx context.Context, q api.Saying, answer func(*saying, context.Context) error) (api.Said, error) {
 	p, err := u.Owner.product(ctx, u.caller)
-	if err == nil {
-		if head, err := p.RunOf(ctx, q.Word); err == nil && head.Run != "" && !head.Ended {
-			u.rewrite(head.Stream, false)
-		}
+	if err != nil {
+		return api.Said{}, err
 	}
-	return &saying{uses: u, Saying: q, product: p}, err
+	if head, err := p.RunOf(ctx, q.Word); err == nil && head.Run != "" && !head.Ended {
+		u.rewrite(head.Stream, false)
+	}
+	s := &saying{uses: u, Saying: q, product: p}
+	err = answer(s, ctx)
+	return s.said, err
 }
 
 // read reads the plan, and begins the answer with it.
@@ -94,17 +97,13 @@ func (s *saying) matches() error {
 // Run brings a plan from its bytes to an open run, or to where a person has to say
 // something.
 func (u *uses) Run(ctx context.Context, q api.Saying) (api.Said, error) {
-	s, err := u.saying(ctx, q)
-	if err == nil {
-		err = s.read(ctx)
-	}
-	if err == nil {
-		err = s.run(ctx)
-	}
-	return s.said, err
+	return u.saying(ctx, q, (*saying).run)
 }
 
 func (s *saying) run(ctx context.Context) error {
+	if err := s.read(ctx); err != nil {
+		return err
+	}
 	pr, err := s.product.ProposalOf(ctx, s.doc)
 	if err != nil {
 		return err
@@ -402,11 +401,7 @@ func (o *Owner) given(ctx context.Context, subs []engine.Subscription) (given []
 
 // Approve records a yes to a plan, or to what changed in it while it runs.
 func (u *uses) Approve(ctx context.Context, q api.Saying) (api.Said, error) {
-	s, err := u.saying(ctx, q)
-	if err == nil {
-		err = s.approve(ctx)
-	}
-	return s.said, err
+	return u.saying(ctx, q, (*saying).approve)
 }
 
 func (s *saying) approve(ctx context.Context) error {
@@ -485,11 +480,7 @@ func (s *saying) find(ctx context.Context) (*api.Proposal, error) {
 
 // Reject records a no.
 func (u *uses) Reject(ctx context.Context, q api.Saying) (api.Said, error) {
-	s, err := u.saying(ctx, q)
-	if err == nil {
-		err = s.reject(ctx)
-	}
-	return s.said, err
+	return u.saying(ctx, q, (*saying).reject)
 }
 
 func (s *saying) reject(ctx context.Context) error {
