@@ -41,19 +41,14 @@ func (p *Product) Compile(d *Document, plan string) (Compiled, error) {
 	if c, known := d.compiled[plan]; known {
 		return c, nil
 	}
-	c, err := p.compile(d, plan, nil)
+	c, err := p.compile(d, plan, verify.Options{})
 	if err == nil {
 		d.compiled = map[string]Compiled{plan: c}
 	}
 	return c, err
 }
 
-// compile does so for a run that goes on, where it takes the place of revises.
-func (p *Product) compile(d *Document, plan string, revises *verify.Revised) (Compiled, error) {
-	return p.compileAs(d, plan, verify.Options{Revises: revises})
-}
-
-func (p *Product) compileAs(d *Document, plan string, as verify.Options) (Compiled, error) {
+func (p *Product) compile(d *Document, plan string, as verify.Options) (Compiled, error) {
 	c := compilation{product: p, plan: plan, done: map[string]*engine.Program{}}
 	program, err := c.compile(d, plan, as)
 	return Compiled{program, c.done}, err

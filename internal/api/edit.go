@@ -2,13 +2,12 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/store"
 )
 
 // Edit gives a plan document another text.
@@ -24,10 +23,7 @@ type Edited struct {
 }
 
 // Digest names the bytes of a text, each of them: what a plan's hash leaves out counts too.
-func Digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
+func Digest(text []byte) string { return store.NewObject(text).Hash }
 
 // Editing looks at an edit. It finds the file with its bytes, and refuses a text that is no
 // plan, and one for a document that has other bytes than the person saw.

@@ -17,20 +17,14 @@ import (
 // whose own document is gone. So of two files with one text the plan keeps the one that
 // it has, and the other is a new plan.
 
-// before is the revision that a document follows; nil of a new plan.
+// before is the revision that a document follows, the newest of its plan; nil of a new plan.
 func (p *Product) before(w *engine.Workspace, d *Document) *engine.Revision {
+	if r, ok := w.Newest(d.Rel); ok {
+		return r
+	}
 	hash := ""
 	if d.Plan != nil {
 		hash = d.Plan.Hash()
-	}
-	return p.newest(w, d.Rel, hash)
-}
-
-// newest is the newest revision of the plan that a document at rel with a text of this
-// hash is of.
-func (p *Product) newest(w *engine.Workspace, rel, hash string) *engine.Revision {
-	if r, ok := w.Newest(rel); ok {
-		return r
 	}
 	gone := map[string]bool{}
 	for _, r := range slices.Backward(slices.Collect(w.Revisions)) {

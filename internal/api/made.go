@@ -47,7 +47,7 @@ func (p *Product) Made(ctx context.Context, task, path string) (Made, error) {
 	if !d.OK() {
 		return Made{Doc: d, Refused: path + " does not verify: " + d.firstError()}, nil
 	}
-	c, err := p.compileAs(d, path, verify.Options{Below: true})
+	c, err := p.compile(d, path, verify.Options{Below: true})
 	if refusal, ok := err.(*verify.Refusal); ok {
 		return Made{Doc: d, Refused: refusal.Error()}, nil
 	}

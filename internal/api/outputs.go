@@ -85,7 +85,7 @@ func (p *Product) tell(ctx context.Context, e engine.Event, t *Tale) error {
 			all := slices.Sorted(slices.Values(slices.Concat(t.Changed[e.Step], e.Changed)))
 			t.Changed[e.Step] = slices.Compact(all)
 		}
-		body, err := p.Output(ctx, e)
+		body, err := p.Body(ctx, e.Output)
 		if err != nil {
 			return err
 		}
@@ -103,12 +103,7 @@ func (t *Tale) put(step string, body []byte) {
 	t.Outputs[step] = text
 }
 
-// Output is what work put out; nothing where gc has removed it.
-func (p *Product) Output(ctx context.Context, e engine.WorkEnded) ([]byte, error) {
-	return p.Body(ctx, e.Output)
-}
-
-// Body is the body of an object; nil where there is none any more.
+// Body is the body of an object; nil where gc has removed it.
 func (p *Product) Body(ctx context.Context, hash string) ([]byte, error) {
 	if hash == "" {
 		return nil, nil

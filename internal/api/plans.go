@@ -260,10 +260,8 @@ func (p *Product) Marked(ctx context.Context, path string, was, is []byte) bool 
 	if before := Parse(path, was).Plan; before != nil && before.Hash() == now.Hash() {
 		return p.markedByOwner(ctx, r, now, is)
 	}
-	for ok && (r.Answer == nil || !r.Answer.Yes) {
-		r, ok = w.Revision(r.Drafted.Previous)
-	}
-	return ok && r.Drafted.Hash == now.Hash()
+	yes := agreed(w, r)
+	return yes != nil && yes.Drafted.Hash == now.Hash()
 }
 
 func (p *Product) markedByOwner(ctx context.Context, r *engine.Revision, now *plan.Plan, is []byte) bool {
@@ -720,15 +718,13 @@ func (p *Product) Revision(ctx context.Context, word string) (*engine.Revision, 
 	}
 	var found *engine.Revision
 	for _, r := range like {
-		switch {
-		case found != nil && found.Drafted.Intent != r.Drafted.Intent:
+		if found != nil && found.Drafted.Intent != r.Drafted.Intent {
 			return nil, &Problem{
 				Code: Invalid, Message: fmt.Sprintf("more than one plan begins with %q: %s, %s", word, found.Drafted.Plan, r.Drafted.Plan),
 				Hint: "give more of the id",
 			}
-		default:
-			found = r
 		}
+		found = r
 	}
 	if found == nil {
 		return nil, &Problem{Code: NotFound, Message: "no plan " + word, Hint: "piton list shows the runs of this workspace"}

@@ -233,7 +233,7 @@ func (p *Product) CompileRevised(ctx context.Context, pr *Proposal) (Compiled, e
 	if err != nil {
 		return Compiled{}, err
 	}
-	c, err := p.compile(pr.Doc, id, &verify.Revised{Plan: pr.Was, Program: state.Program()})
+	c, err := p.compile(pr.Doc, id, verify.Options{Revises: &verify.Revised{Plan: pr.Was, Program: state.Program()}})
 	if err == nil {
 		pr.compiled = map[string]Compiled{id: c}
 	}
@@ -299,13 +299,13 @@ func (p *Product) stale(ctx context.Context, head engine.HeadRow, program *engin
 	var stale []string
 	for i := range program.Len() {
 		s := program.Step(i)
-		others, err := o.others(s, given[s.ID])
+		others, err := o.others(ctx, s, given[s.ID])
 		if err != nil {
 			return nil, err
 		}
 		if was, divided := items[s.ID]; divided && s.Each != nil && s.Each.Glob != "" && !others {
 			_, apart := program.Landing()
-			now, err := o.Items(head.Run, apart, s.Each)
+			now, err := o.Items(ctx, head.Run, apart, s.Each)
 			// What cannot be told now is told when the step's turn has come.
 			others = err != nil || !slices.EqualFunc(was, now, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 		}
@@ -318,11 +318,11 @@ func (p *Product) stale(ctx context.Context, head engine.HeadRow, program *engin
 
 // others reports whether the files that attempts of a step, or of its instances, were
 // given are others now.
-func (o Opening) others(s *engine.Step, given map[string][]engine.Injected) (bool, error) {
+func (o Opening) others(ctx context.Context, s *engine.Step, given map[string][]engine.Injected) (bool, error) {
 	if !slices.ContainsFunc(slices.Collect(maps.Values(given)), func(g []engine.Injected) bool { return len(g) > 0 }) {
 		return false, nil
 	}
-	now, err := o.Given(s.Subscriptions)
+	now, err := o.Given(ctx, s.Subscriptions)
 	if err != nil {
 		return false, err
 	}

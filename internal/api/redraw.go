@@ -56,7 +56,7 @@ func (p *Product) Redraw(ctx context.Context, pr *Proposal, o Opening) (Redrawn,
 	if now, ok := w.Revision(pr.Head.Plan); ok {
 		draft.Weakened = p.weakened(ctx, now, pr.Doc)
 	}
-	c, err := p.compile(pr.Doc, draft.Plan, &verify.Revised{Plan: pr.Was, Program: state.Program()})
+	c, err := p.compile(pr.Doc, draft.Plan, verify.Options{Revises: &verify.Revised{Plan: pr.Was, Program: state.Program()}})
 	if err != nil {
 		return Redrawn{}, err
 	}
@@ -95,7 +95,7 @@ func (p *Product) Adopt(ctx context.Context, stream, plan string, o Opening) (*e
 	if err != nil {
 		return fail(fmt.Errorf("read the bytes of plan %s: %w", now.Plan, err))
 	}
-	c, err := p.compile(doc, plan, &verify.Revised{Plan: Parse(now.Path, was).Plan, Program: state.Program()})
+	c, err := p.compile(doc, plan, verify.Options{Revises: &verify.Revised{Plan: Parse(now.Path, was).Plan, Program: state.Program()}})
 	if err != nil {
 		return fail(err)
 	}

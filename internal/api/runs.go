@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,10 +24,10 @@ type Opening struct {
 	// those of the base as they are there, the others as they are now.
 	Protect func(ctx context.Context, base string, guards []string) (store.Object, error)
 	// Given says what is injected now for subscriptions.
-	Given func(subs []engine.Subscription) ([]engine.Injected, error)
+	Given func(ctx context.Context, subs []engine.Subscription) ([]engine.Injected, error)
 	// Items says for what items of a glob a step is now, in the workspace or in the
 	// worktree that the whole run works in.
-	Items func(run string, apart bool, each *engine.Each) ([]json.RawMessage, error)
+	Items func(ctx context.Context, run string, apart bool, each *engine.Each) ([]json.RawMessage, error)
 }
 
 // taskOf is the stream of an intent's task.
@@ -121,28 +123,22 @@ func (p *Product) policy() engine.Policy {
 
 // pins names the configuration of every agent that the programs may use.
 func (p *Product) pins(programs ...*engine.Program) map[string]string {
-	pins := map[string]string{}
-	pin := func(role string) {
-		if hash, ok := config.AgentHash(p.Config, role); ok {
-			pins[role] = hash
-		}
-	}
+	var roles []string
 	for _, program := range programs {
 		for i := range program.Len() {
-			pin(program.Step(i).Role)
-			pin(program.Step(i).Fallback)
+			roles = append(roles, program.Step(i).Role, program.Step(i).Fallback)
 		}
 		for _, a := range program.Agents() {
-			pin(a.Role)
+			roles = append(roles, a.Role)
 		}
 	}
-	return pins
+	return p.pinsOf(slices.Values(roles))
 }
 
-// repinned is the configuration in force of the agents that were pinned.
-func (p *Product) repinned(was map[string]string) map[string]string {
+// pinsOf names the configuration in force of some agents.
+func (p *Product) pinsOf(roles iter.Seq[string]) map[string]string {
 	pins := map[string]string{}
-	for role := range was {
+	for role := range roles {
 		if hash, ok := config.AgentHash(p.Config, role); ok {
 			pins[role] = hash
 		}
@@ -238,7 +234,7 @@ func (p *Product) Configure(ctx context.Context, desk Desk, stream, unsealed str
 		return err
 	}
 	return desk.Submit(ctx, stream, engine.Configure{RunConfigured: engine.RunConfigured{
-		Run: now.Run, Was: now.Config, Config: p.Settings(), Changes: changes, Agents: p.repinned(now.Agents), Policy: policy, Base: base.Hash, Files: files, By: p.By, Via: p.Via,
+		Run: now.Run, Was: now.Config, Config: p.Settings(), Changes: changes, Agents: p.pinsOf(maps.Keys(now.Agents)), Policy: policy, Base: base.Hash, Files: files, By: p.By, Via: p.Via,
 		Unsealed: unsealed,
 	}}, base, store.NewObject(config.Text(p.Config)))
 }
@@ -256,11 +252,12 @@ func (p *Product) Reply(ctx context.Context, desk Desk, it engine.ItemRow, a eng
 	if args, err := engine.Canonical(a.Args); err == nil {
 		a.Args = args // else it is refused where the schema is known
 	}
-	if it.Tool != "" && len(a.Args) > 0 {
-		return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a}, store.NewObject(a.Args))
+	var stored []store.Object
+	switch {
+	case it.Tool != "" && len(a.Args) > 0:
+		stored = append(stored, store.NewObject(a.Args))
+	case it.Kind == engine.Question:
+		stored = append(stored, store.NewObject(a.Output()))
 	}
-	if it.Kind != engine.Question {
-		return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a})
-	}
-	return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a}, store.NewObject(a.Output()))
+	return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a}, stored...)
 }

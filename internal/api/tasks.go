@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -95,7 +94,7 @@ func (p *Product) Tasks(ctx context.Context) ([]Task, error) {
 	for n := range all {
 		all[n].Refined, all[n].Changes = refined[all[n].ID], changesOf(all[n])
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[j].since().Before(all[i].since()) })
+	slices.SortStableFunc(all, func(a, b Task) int { return b.since().Compare(a.since()) })
 	return all, nil
 }
 
@@ -116,11 +115,7 @@ func changesOf(t Task) []Change {
 			all = append(all, Change{Status: h.Status, At: h.Finished, By: engine.Harness, Reason: h.Reason, Run: h.Run})
 		}
 	}
-	return inTime(all)
-}
-
-func inTime(all []Change) []Change {
-	sort.SliceStable(all, func(i, j int) bool { return all[i].At.Before(all[j].At) })
+	slices.SortStableFunc(all, func(a, b Change) int { return a.At.Compare(b.At) })
 	return all
 }
 

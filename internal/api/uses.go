@@ -254,13 +254,7 @@ func (s Saying) opens() []users.Right {
 
 func (r Resume) right() []users.Right { return consenting(r.Config != "" || r.Land, users.Run) }
 
-func (p Planning) right() []users.Right { return consenting(p.Consent.Yes, users.Run) }
-
-func (r Reviewing) right() []users.Right { return consenting(r.Consent.Yes, users.Run) }
-
-func (r Redrafting) right() []users.Right { return consenting(r.Consent.Yes, users.Run) }
-
-func (c Contracting) right() []users.Right { return consenting(c.Consent.Yes, users.Run) }
+func (c Consent) right() []users.Right { return consenting(c.Yes, users.Run) }
 
 func (o Order) right() []users.Right {
 	return consenting(slices.Contains([]engine.Verb{engine.DoWaive, engine.DoVouch, engine.DoLand}, o.Verb), users.Run)

@@ -207,8 +207,8 @@ func (u *uses) refiled(ctx context.Context, g engine.Guarded, idle, other bool) 
 	return r, err
 }
 
-func (u *uses) baseOf(ctx context.Context, hash string) (*tree.Base, error) {
-	body, err := u.store.Object(ctx, hash)
+func (o *Owner) baseOf(ctx context.Context, hash string) (*tree.Base, error) {
+	body, err := o.store.Object(ctx, hash)
 	if err != nil {
 		return nil, err
 	}

@@ -255,11 +255,10 @@ func (o *Owner) asker(p *api.Product, role string, m config.Model, environ []str
 	if err != nil {
 		return nil, err
 	}
-	e := model.Endpoint{API: model.API(m.API), BaseURL: m.BaseURL, Model: m.Model, Key: key, KeyName: m.KeyEnv, Time: m.Time}
-	if price, known := p.Config.ModelPrice(m.Model); known {
-		e.Price = priceFor(price)
-	}
-	return e, nil
+	return model.Endpoint{
+		API: model.API(m.API), BaseURL: m.BaseURL, Model: m.Model, Key: key, KeyName: m.KeyEnv, Time: m.Time,
+		Price: priceOf(p.Config.ModelPrice(m.Model)),
+	}, nil
 }
 
 // reader is the asker of a role that looks around in the workspace, in a copy of it.

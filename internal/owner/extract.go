@@ -3,10 +3,10 @@ package owner
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -144,7 +144,7 @@ func (o *Owner) keepAdopted(ctx context.Context) {
 		text := memoryText(a)
 		var name string
 		if name, err = project.NewMemory(o.cfg.Place.Dir, notes.MemoryDir, a.Memory.Title, text); err == nil {
-			in := engine.MemoryWritten{Item: a.Item, Path: name, Hash: fmt.Sprintf("%x", sha256.Sum256(text))}
+			in := engine.MemoryWritten{Item: a.Item, Path: name, Hash: store.NewObject(text).Hash}
 			err = o.host.Submit(ctx, engine.WorkspaceStream, engine.Written{MemoryWritten: in})
 		}
 	}
@@ -162,16 +162,6 @@ func memoryText(a engine.Adoption) []byte {
 
 // isAdopted reports whether a text is that of an adopted memory.
 func (o *Owner) isAdopted(text []byte) bool {
-	ctx := context.Background()
-	p, err := o.base.For(ctx, api.Caller{}, o.base.Config)
-	if err != nil {
-		return false
-	}
-	all, _ := p.Adoptions(ctx)
-	for _, a := range all {
-		if bytes.Equal(memoryText(a), text) {
-			return true
-		}
-	}
-	return false
+	all, _ := o.base.Adoptions(context.Background())
+	return slices.ContainsFunc(all, func(a engine.Adoption) bool { return bytes.Equal(memoryText(a), text) })
 }

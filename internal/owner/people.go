@@ -338,7 +338,7 @@ func (u *uses) propose(ctx context.Context, p *api.Product, it engine.ItemRow, a
 		no := p.Judgement(r, false, a.By, a.Text)
 		return u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Judged: &no})
 	}
-	r, in, objects, err := p.Adopt(ctx, it.Stream, it.Plan, u.opening(ctx, p, consent{a.By, a.Text}, ""))
+	r, in, objects, err := p.Adopt(ctx, it.Stream, it.Plan, u.opening(p, consent{a.By, a.Text}, ""))
 	if err != nil {
 		return err
 	}

@@ -31,17 +31,20 @@ type saying struct {
 	said    api.Said
 }
 
-// saying begins to answer a request about a plan. The revision that the plan's run goes by
-// is put into the document first: an owner that was killed may have left that undone, and
-// the text before it is nobody's edit.
-func (u *uses) saying(ctx context.Context, q api.Saying) (*saying, error) {
+// saying answers a request about a plan. The revision that the plan's run goes by is put into
+// the document first: an owner that was killed may have left that undone, and the text
+// before it is nobody's edit.
+func (u *uses) saying(ctx context.Context, q api.Saying, answer func(*saying, context.Context) error) (api.Said, error) {
 	p, err := u.Owner.product(ctx, u.caller)
-	if err == nil {
-		if head, err := p.RunOf(ctx, q.Word); err == nil && head.Run != "" && !head.Ended {
-			u.rewrite(head.Stream, false)
-		}
+	if err != nil {
+		return api.Said{}, err
 	}
-	return &saying{uses: u, Saying: q, product: p}, err
+	if head, err := p.RunOf(ctx, q.Word); err == nil && head.Run != "" && !head.Ended {
+		u.rewrite(head.Stream, false)
+	}
+	s := &saying{uses: u, Saying: q, product: p}
+	err = answer(s, ctx)
+	return s.said, err
 }
 
 // read reads the plan, and begins the answer with it.
@@ -94,17 +97,13 @@ func (s *saying) matches() error {
 // Run brings a plan from its bytes to an open run, or to where a person has to say
 // something.
 func (u *uses) Run(ctx context.Context, q api.Saying) (api.Said, error) {
-	s, err := u.saying(ctx, q)
-	if err == nil {
-		err = s.read(ctx)
-	}
-	if err == nil {
-		err = s.run(ctx)
-	}
-	return s.said, err
+	return u.saying(ctx, q, (*saying).run)
 }
 
 func (s *saying) run(ctx context.Context) error {
+	if err := s.read(ctx); err != nil {
+		return err
+	}
 	pr, err := s.product.ProposalOf(ctx, s.doc)
 	if err != nil {
 		return err
@@ -271,7 +270,7 @@ func (s *saying) openRun(ctx context.Context, yes *consent) error {
 			return err
 		}
 	}
-	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, s.opening(ctx, consent{by: by}))
+	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, s.opening(consent{by: by}))
 	if err != nil {
 		return err
 	}
@@ -310,7 +309,7 @@ func (s *saying) revise(ctx context.Context, pr *api.Proposal) error {
 	if err := other.take(ctx); err != nil {
 		return err
 	}
-	if s.said.Revision, err = s.product.Revise(ctx, s.host, pr, s.opening(ctx, *yes)); err != nil {
+	if s.said.Revision, err = s.product.Revise(ctx, s.host, pr, s.opening(*yes)); err != nil {
 		return err
 	}
 	return s.host.Look(ctx, pr.Head.Stream, func(st *engine.State) { s.said.Opened.After = st.Seq() })
@@ -337,23 +336,18 @@ func (s *saying) agreed(ctx context.Context, pr *api.Proposal) (*consent, error)
 }
 
 // opening is what the api needs to know of this machine for a run.
-func (s *saying) opening(ctx context.Context, yes consent) api.Opening {
+func (s *saying) opening(yes consent) api.Opening {
 	unsealed := ""
 	if s.Unsealed {
 		unsealed = s.caller.By
 	}
-	return s.Owner.opening(ctx, s.product, yes, unsealed)
+	return s.Owner.opening(s.product, yes, unsealed)
 }
 
-func (o *Owner) opening(ctx context.Context, p *api.Product, yes consent, unsealed string) api.Opening {
+func (o *Owner) opening(p *api.Product, yes consent, unsealed string) api.Opening {
 	return api.Opening{
-		By: yes.by, Why: yes.why, Protect: o.protect, Unsealed: unsealed, Isolation: string(o.level(p.Config)),
-		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
-			return o.given(ctx, subs)
-		},
-		Items: func(run string, apart bool, each *engine.Each) ([]json.RawMessage, error) {
-			return o.items(ctx, run, apart, each)
-		},
+		By: yes.by, Why: yes.why, Unsealed: unsealed, Isolation: string(o.level(p.Config)),
+		Protect: o.protect, Given: o.given, Items: o.items,
 	}
 }
 
@@ -407,11 +401,7 @@ func (o *Owner) given(ctx context.Context, subs []engine.Subscription) (given []
 
 // Approve records a yes to a plan, or to what changed in it while it runs.
 func (u *uses) Approve(ctx context.Context, q api.Saying) (api.Said, error) {
-	s, err := u.saying(ctx, q)
-	if err == nil {
-		err = s.approve(ctx)
-	}
-	return s.said, err
+	return u.saying(ctx, q, (*saying).approve)
 }
 
 func (s *saying) approve(ctx context.Context) error {
@@ -490,11 +480,7 @@ func (s *saying) find(ctx context.Context) (*api.Proposal, error) {
 
 // Reject records a no.
 func (u *uses) Reject(ctx context.Context, q api.Saying) (api.Said, error) {
-	s, err := u.saying(ctx, q)
-	if err == nil {
-		err = s.reject(ctx)
-	}
-	return s.said, err
+	return u.saying(ctx, q, (*saying).reject)
 }
 
 func (s *saying) reject(ctx context.Context) error {
@@ -657,11 +643,7 @@ func (o *Owner) protect(ctx context.Context, base string, guards []string) (stor
 	if err != nil {
 		return store.Object{}, err
 	}
-	body, err := o.store.Object(ctx, base)
-	if err != nil {
-		return store.Object{}, err
-	}
-	was, err := tree.DecodeBase(body)
+	was, err := o.baseOf(ctx, base)
 	if err != nil {
 		return store.Object{}, err
 	}

@@ -248,7 +248,7 @@ func (d *redrawing) judge(ctx context.Context, source []byte) ([]verify.Finding,
 			return found, true, nil
 		}
 	}
-	r, err := d.product.Redraw(ctx, pr, d.opening(ctx, d.product, d.yes(pr), ""))
+	r, err := d.product.Redraw(ctx, pr, d.opening(d.product, d.yes(pr), ""))
 	if refusal, ok := errors.AsType[*verify.Refusal](err); ok {
 		return refusal.Findings, true, nil
 	}

@@ -358,7 +358,7 @@ func agentConfigs(c config.Config) map[string]agent.Config {
 			Modes: map[string]string{"read": a.Modes.Read, "edit": a.Modes.Edit, "full": a.Modes.Full}, Mode: a.Mode, Model: a.Model, Tools: a.Tools, Instructions: a.Instructions,
 			Env: a.Env, EnvPass: a.EnvPass, Home: agent.Home(a.Home), Login: agent.LoginOf(a.Command, a.Login), Obeyed: agent.ObeyedOf(a.Command, a.Login),
 			Network: a.Network, Known: agent.ProgramOf(a.Command).Hosts, Most: c.Policy.Network,
-			Price: priceOf(c, name),
+			Price: priceOf(c.Price(name)),
 			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace, Term: a.Stop.TermGrace,
 			Server:      reportServer(a),
 			Permissions: []agent.Rules{{Of: "the policy", Text: c.Policy.Permissions}, {Of: "the agent's entry", Text: a.Permissions}},
@@ -377,15 +377,10 @@ func reportServer(a config.Agent) []string {
 	return []string{self, "mcp", "--step"}
 }
 
-// priceOf is the price of a role's agent, nil where the configuration has none.
-func priceOf(c config.Config, role string) *agent.Price {
-	p, ok := c.Price(role)
-	if !ok {
+// priceOf is a price of the configuration, nil where that has none.
+func priceOf(p config.Price, known bool) *agent.Price {
+	if !known {
 		return nil
 	}
-	return priceFor(p)
-}
-
-func priceFor(p config.Price) *agent.Price {
 	return &agent.Price{In: int64(p.Input), Out: int64(p.Output)}
 }

@@ -2,6 +2,7 @@ package owner
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,10 +26,10 @@ const watchGather = 200 * time.Millisecond
 
 // watch takes note of records that a collector is told of.
 func (o *Owner) watch(records []engine.Record) {
-	fresh := map[string]bool{}
+	var fresh []string
 	for _, r := range records {
-		if r.Stream != engine.WorkspaceStream && !fresh[r.Stream] && collects(o.environ(r.Stream)) {
-			fresh[r.Stream] = true
+		if r.Stream != engine.WorkspaceStream && !slices.Contains(fresh, r.Stream) && collects(o.environ(r.Stream)) {
+			fresh = append(fresh, r.Stream)
 		}
 	}
 	o.watchStreams(fresh)
@@ -43,11 +44,7 @@ func (o *Owner) watchPending() {
 	if err != nil {
 		o.watchFails(err)
 	}
-	fresh := map[string]bool{}
-	for _, s := range streams {
-		fresh[s] = true
-	}
-	o.watchStreams(fresh)
+	o.watchStreams(streams)
 }
 
 // collects reports whether an environment names a collector.
@@ -60,11 +57,11 @@ func collects(environ []string) bool {
 	return false
 }
 
-func (o *Owner) watchStreams(fresh map[string]bool) {
+func (o *Owner) watchStreams(fresh []string) {
 	w := &o.watched
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for s := range fresh {
+	for _, s := range fresh {
 		if w.stale == nil {
 			w.stale = map[string]bool{}
 		}

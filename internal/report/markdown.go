@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -151,11 +152,7 @@ func (r *Report) whatWasDone(b *strings.Builder) {
 		return
 	}
 	b.WriteString("\n### What changed\n\n")
-	var names []string
-	for name := range counts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(counts))
 	for _, name := range names[:min(len(names), mostFiles)] {
 		f := counts[name]
 		if f.Added < 0 || f.Removed < 0 {

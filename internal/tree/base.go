@@ -7,7 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"sort"
+	"strings"
 	"sync"
 )
 
@@ -94,31 +94,27 @@ func checkDigests(files map[string]Digest) error {
 // Over returns a base that protects what b does, as it was then, and beside
 // that what only later holds.
 func (b *Base) Over(later *Base) *Base {
-	c := baseContent{Files: maps.Clone(later.content.Files), Along: maps.Clone(later.content.Along), Whole: maps.Clone(later.content.Whole), Names: b.content.Names, Banged: b.content.Banged}
-	if c.Files == nil {
-		c.Files = map[string]Digest{}
-	}
+	c := later.content.clone()
+	c.Names, c.Banged = b.content.Names, b.content.Banged
 	maps.Copy(c.Files, b.content.Files)
+	maps.Copy(c.Whole, b.content.Whole)
 	for from, to := range b.content.Along {
-		if c.Along == nil {
-			c.Along = map[string][]string{}
-		}
 		all := slices.Concat(to, c.Along[from])
 		slices.Sort(all)
 		c.Along[from] = slices.Compact(all)
 	}
-	if c.Whole == nil {
-		c.Whole = maps.Clone(b.content.Whole)
-	} else {
-		maps.Copy(c.Whole, b.content.Whole)
-	}
 	return newBase(c)
+}
+
+// clone has maps of its own, none of them nil.
+func (c baseContent) clone() baseContent {
+	c.Files, c.Along, c.Whole = maps.Collect(maps.All(c.Files)), maps.Collect(maps.All(c.Along)), maps.Collect(maps.All(c.Whole))
+	return c
 }
 
 // Renew returns a base that has the files that are meant, and their parts, as later has them.
 func (b *Base) Renew(later *Base, meant func(path string) bool) *Base {
-	c := b.content
-	c.Files, c.Along, c.Whole = maps.Clone(c.Files), maps.Clone(c.Along), maps.Clone(c.Whole)
+	c := b.content.clone()
 	maps.DeleteFunc(c.Files, func(path string, _ Digest) bool { return meant(path) })
 	maps.DeleteFunc(c.Along, func(path string, _ []string) bool { return meant(path) })
 	for path, d := range later.content.Files {
@@ -126,16 +122,10 @@ func (b *Base) Renew(later *Base, meant func(path string) bool) *Base {
 			continue
 		}
 		c.Files[path] = d
-		if file, part := wholeOf(path); part {
-			if c.Whole == nil {
-				c.Whole = map[string]Digest{}
-			}
+		if file, part := splitPart(path); part != "" {
 			c.Whole[file] = later.content.Whole[file]
 		}
 		if also := later.content.Along[path]; len(also) > 0 {
-			if c.Along == nil {
-				c.Along = map[string][]string{}
-			}
 			c.Along[path] = also
 			for _, name := range also {
 				c.Files[name] = later.content.Files[name]
@@ -224,14 +214,8 @@ func (b *Base) glob(g guard) []string {
 	return keys
 }
 
-// wholeOf is the file that a key with a part is in.
-func wholeOf(key string) (file string, hasPart bool) {
-	file, part := splitPart(key)
-	return file, part != ""
-}
-
 // sortedByPath orders changes for a journal and for people.
 func sortedByPath(cs []Change) []Change {
-	sort.Slice(cs, func(i, j int) bool { return cs[i].Path < cs[j].Path })
+	slices.SortFunc(cs, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return cs
 }

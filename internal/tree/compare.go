@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -105,10 +106,7 @@ func (b *Base) was(key string, moved map[string]string) Digest {
 	if d, ok := moved[key]; ok {
 		return Digest(d)
 	}
-	if d, ok := b.content.Files[key]; ok {
-		return d
-	}
-	return Absent
+	return cmp.Or(b.content.Files[key], Absent)
 }
 
 // additions returns files that are new where a new file counts.

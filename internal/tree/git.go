@@ -17,20 +17,9 @@ import (
 const (
 	gitTimeout  = 30 * time.Minute // a snapshot of a large repository reads all of it; a person may stop it
 	maxGitBytes = 512 << 20
-	maxGitDirs  = 200
 )
 
-// gitFiles returns the files below dirs (all, if there are none) that git
-// follows, or would if they were added. ok is false where there is no repository
-// or git cannot read it.
-func (t *Tree) gitFiles(ctx context.Context, dirs ...string) (names []string, ok bool, err error) {
-	if len(dirs) > maxGitDirs {
-		dirs = nil
-	}
-	return t.ask(ctx, append(slices.Clone(kept), disks(dirs)...)...)
-}
-
-// kept asks git for the files that it does not ignore.
+// kept asks git for the files that it follows, or would if they were added.
 var kept = []string{"--cached", "--others", "--exclude-standard", "--"}
 
 // gitIgnored returns what git ignores: files, and directories of which it
@@ -44,13 +33,14 @@ func (t *Tree) gitIgnored(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// ask returns what git ls-files answers.
+// ask returns what git ls-files answers. ok is false where there is no repository or git
+// cannot read it.
 func (t *Tree) ask(ctx context.Context, args ...string) (names []string, ok bool, err error) {
-	gitDir, workTree := repository(t.dir)
-	if t.git == "" || t.pool == nil || gitDir == "" {
+	argv, env := command(t.dir, t.git, slices.Concat(listing, args)...)
+	if t.git == "" || t.pool == nil || argv == nil {
 		return nil, false, nil
 	}
-	out, err := t.runGit(ctx, proc.Spec{Argv: append(gitArgs(t.git), args...), Dir: t.dir, Env: gitEnv(gitDir, workTree)}, "ls-files")
+	out, err := t.runGit(ctx, proc.Spec{Argv: argv, Dir: t.dir, Env: env}, "ls-files")
 	if _, ok := errors.AsType[*refused](err); ok {
 		return nil, false, nil
 	}
@@ -103,9 +93,17 @@ var safely = []string{
 	"-c", "core.untrackedCache=false", "-c", "submodule.recurse=false", "-c", "core.excludesFile=" + os.DevNull,
 }
 
-// gitArgs ask for names only.
-func gitArgs(git string) []string {
-	return slices.Concat([]string{git}, safely, []string{"--literal-pathspecs", "ls-files", "-z"})
+// listing asks for names only.
+var listing = []string{"--literal-pathspecs", "ls-files", "-z"}
+
+// command is one of git on the repository that dir lies in, and its environment; nil
+// where there is none.
+func command(dir, git string, args ...string) (argv, env []string) {
+	gitDir, workTree := repository(dir)
+	if gitDir == "" {
+		return nil, nil
+	}
+	return slices.Concat([]string{git}, safely, args), gitEnv(gitDir, workTree)
 }
 
 func gitEnv(gitDir, workTree string) []string {
@@ -122,32 +120,19 @@ func gitEnv(gitDir, workTree string) []string {
 // to be started in dir, and runs nothing that the repository names. There is
 // none where dir is in no repository.
 func Kept(dir, git string) (argv, env []string) {
-	gitDir, workTree := repository(dir)
-	if gitDir == "" {
-		return nil, nil
-	}
-	return append(gitArgs(git), kept...), gitEnv(gitDir, workTree)
+	return command(dir, git, slices.Concat(listing, kept)...)
 }
 
 // Titles is the command that prints the titles of the newest commits of the repository
 // that dir lies in, one a line; nil where there is none.
 func Titles(dir, git string, most int) (argv, env []string) {
-	gitDir, workTree := repository(dir)
-	if gitDir == "" {
-		return nil, nil
-	}
-	log := []string{"log", "-n", strconv.Itoa(most), "--no-show-signature", "--format=%s"}
-	return slices.Concat([]string{git}, safely, log), gitEnv(gitDir, workTree)
+	return command(dir, git, "log", "-n", strconv.Itoa(most), "--no-show-signature", "--format=%s")
 }
 
 // Head is the command that prints the commit that the checkout around dir stands on, and
 // fails where there is none; nil where there is no repository.
 func Head(dir, git string) (argv, env []string) {
-	gitDir, workTree := repository(dir)
-	if gitDir == "" {
-		return nil, nil
-	}
-	return slices.Concat([]string{git}, safely, []string{"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}), gitEnv(gitDir, workTree)
+	return command(dir, git, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 }
 
 // Settings is the command that lists the settings of git for the repository around dir, those
@@ -166,12 +151,4 @@ func personEnv(gitDir, workTree string) []string {
 	return slices.DeleteFunc(gitEnv(gitDir, workTree), func(kv string) bool {
 		return strings.HasPrefix(kv, "GIT_CONFIG_GLOBAL=") || strings.HasPrefix(kv, "GIT_CONFIG_NOSYSTEM=")
 	})
-}
-
-func disks(names []string) []string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = disk(n)
-	}
-	return out
 }

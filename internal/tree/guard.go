@@ -144,26 +144,19 @@ type scope []guard
 func scopeOf(writes []string) scope {
 	var s scope
 	for _, w := range writes {
-		name, ok := clean(w)
-		if ok && (!isGlob(name) || checkPattern(name) == nil) {
-			s = append(s, guard{text: name, path: name, glob: isGlob(name)})
-		}
-	}
-	for i := range s {
-		if s[i].glob {
-			s[i].path = fixedDir(s[i].text)
+		switch name, ok := clean(w); {
+		case !ok:
+		case !isGlob(name):
+			s = append(s, guard{text: name, path: name})
+		case checkPattern(name) == nil:
+			s = append(s, guard{text: name, path: fixedDir(name), glob: true})
 		}
 	}
 	return s
 }
 
 func (s scope) covers(name string) bool {
-	for _, g := range s {
-		if g.glob && g.matches(name) || !g.glob && below(name, g.path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s, func(g guard) bool { return g.covers(name) })
 }
 
 // names reports whether an entry of the scope is a path itself.

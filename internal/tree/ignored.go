@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,10 +122,7 @@ func weigh(ctx context.Context, top string, names []string) []ignored {
 		all = append(all, e)
 	}
 	slices.SortStableFunc(all, func(a, b ignored) int {
-		if a.bytes != b.bytes {
-			return int(min(1, max(-1, a.bytes-b.bytes)))
-		}
-		return strings.Compare(a.name, b.name)
+		return cmp.Or(cmp.Compare(a.bytes, b.bytes), strings.Compare(a.name, b.name))
 	})
 	return all
 }

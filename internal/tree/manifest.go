@@ -1,8 +1,8 @@
 package tree
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -48,11 +48,7 @@ func DecodeManifest(body []byte) (Manifest, error) {
 func Diff(a, b Manifest) []Change {
 	var out []Change
 	for name, was := range a.Files {
-		is, ok := b.Files[name]
-		if !ok {
-			is = Absent
-		}
-		if is != was {
+		if is := b.digest(name); is != was {
 			out = append(out, Change{Path: name, What: what(was, is)})
 		}
 	}
@@ -105,4 +101,5 @@ func (m Manifest) Ignores(name string) bool {
 	})
 }
 
-func (m Manifest) names() []string { return slices.Sorted(maps.Keys(m.Files)) }
+// digest is that of a path, which may not be there.
+func (m Manifest) digest(name string) Digest { return cmp.Or(m.Files[name], Absent) }

@@ -84,7 +84,8 @@ func (m marks) write(path string) error {
 
 // hold keeps git from dropping a commit that the worktree still needs.
 func (w *Worktree) hold(ctx context.Context, commit string) error {
-	return w.set(ctx, w.held(), commit)
+	_, err := w.ask(ctx, nil, "update-ref", "--no-deref", w.held(), commit)
+	return err
 }
 
 func (w *Worktree) held() string { return "refs/piton/" + w.run + "/" + w.step }

@@ -164,8 +164,8 @@ func (w *Worktree) CatchUp(ctx context.Context) ([]string, error) {
 // ofWorkspace are those of some paths of the repository that lie in the workspace, from there.
 func (w *Worktree) ofWorkspace(names []string) (inside []string) {
 	for _, name := range names {
-		if sub := w.sub(); sub == "" || strings.HasPrefix(name, sub+"/") {
-			inside = append(inside, w.inWorkspace(name))
+		if name, in := w.inside(name); in {
+			inside = append(inside, name)
 		}
 	}
 	return inside

@@ -51,19 +51,4 @@ func splitPart(name string) (file, part string) {
 	return name[:i], name[i+1:]
 }
 
-// lines calls f for each line of text. breaks are the characters that end a line
-// besides a newline, as the readers of such files have it.
-func lines(text []byte, breaks string, f func(line string)) {
-	s := strings.ReplaceAll(string(text), "\r\n", "\n")
-	s = strings.Map(func(r rune) rune {
-		if strings.ContainsRune(breaks, r) {
-			return '\n'
-		}
-		return r
-	}, s)
-	for l := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
-		f(l)
-	}
-}
-
 var byteOrderMark = []byte("\xef\xbb\xbf")

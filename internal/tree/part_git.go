@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -245,18 +246,8 @@ func extractGit(text []byte, _ string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	writeSettings(&b, pick(all, true))
+	writeSettings(&b, slices.DeleteFunc(all, func(s setting) bool { return !s.runs() }))
 	return b.Bytes(), nil
-}
-
-func pick(all []setting, runs bool) []setting {
-	var out []setting
-	for _, s := range all {
-		if s.runs() == runs {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 func spliceGit(text, part []byte, _ string) ([]byte, error) {
@@ -264,7 +255,7 @@ func spliceGit(text, part []byte, _ string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := bytes.NewBuffer(append([]byte(nil), part...))
-	writeSettings(b, pick(all, false))
+	b := bytes.NewBuffer(bytes.Clone(part))
+	writeSettings(b, slices.DeleteFunc(all, setting.runs))
 	return b.Bytes(), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 )
 
 // A member is one key of a JSON object with its value as it was written.
@@ -47,16 +48,11 @@ func extractJSON(text []byte, part string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mine []member
-	for _, m := range ms {
-		if m.key == part {
-			mine = append(mine, m)
-		}
-	}
-	if len(mine) == 0 {
+	ms = slices.DeleteFunc(ms, func(m member) bool { return m.key != part })
+	if len(ms) == 0 {
 		return nil, nil
 	}
-	return objectOf(mine, false)
+	return objectOf(ms, false)
 }
 
 func spliceJSON(text, part []byte, name string) ([]byte, error) {

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -117,6 +118,19 @@ func unquoteTOML(s string) string {
 	return s[1 : len(s)-1]
 }
 
+// tomlLines are the lines of a text. A carriage return ends one too, as the readers of
+// such files have it.
+func tomlLines(text []byte) iter.Seq[string] {
+	s := strings.ReplaceAll(string(text), "\r\n", "\n")
+	s = strings.Map(func(r rune) rune {
+		if r == '\r' {
+			return '\n'
+		}
+		return r
+	}, s)
+	return strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n")
+}
+
 // splitTOML separates the lines of [tool.*] from the others. Comments and blank
 // lines are left out of mine, for they configure nothing.
 func splitTOML(text []byte) (mine, others []string, err error) {
@@ -125,7 +139,7 @@ func splitTOML(text []byte) (mine, others []string, err error) {
 	if bytes.HasPrefix(text, byteOrderMark) {
 		err = errMalformed
 	}
-	lines(text, "\r", func(l string) {
+	for l := range tomlLines(text) {
 		plain := strings.TrimSpace(l)
 		if s.between() && plain != "" && plain[0] != '#' {
 			if plain[0] == '[' {
@@ -149,7 +163,7 @@ func splitTOML(text []byte) (mine, others []string, err error) {
 		if e := s.line(l); e != nil {
 			err = e
 		}
-	})
+	}
 	if !s.between() {
 		err = errMalformed
 	}
@@ -193,13 +207,13 @@ func spliceTOML(text, part []byte, _ string) ([]byte, error) {
 // beforeTables splits a part at its first table header.
 func beforeTables(part []byte) (keys, tables []string) {
 	var s tomlScanner
-	lines(part, "\r", func(l string) {
+	for l := range tomlLines(part) {
 		if len(tables) > 0 || s.between() && strings.HasPrefix(strings.TrimSpace(l), "[") {
 			tables = append(tables, l)
-			return
+			continue
 		}
 		keys = append(keys, l)
 		_ = s.line(l) // it was scanned before, when it was extracted
-	})
+	}
 	return keys, tables
 }

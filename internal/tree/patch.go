@@ -24,7 +24,7 @@ func (t *Tree) Patch(ctx context.Context, was, is Manifest, changes []engine.Cha
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		from, to := digestIn(was, c.Path), digestIn(is, c.Path)
+		from, to := was.digest(c.Path), is.digest(c.Path)
 		if !plain(from) || !plain(to) {
 			continue // a directory, or nothing that a difference can show
 		}
@@ -40,7 +40,7 @@ func (t *Tree) Patch(ctx context.Context, was, is Manifest, changes []engine.Cha
 // Lines are the changed lines of a protected file between two bases, as git writes them; ""
 // where there is nothing to show: of a part of a file, or of what is no text.
 func (t *Tree) Lines(was, is *Base, key string) string {
-	if _, part := wholeOf(key); part {
+	if _, part := splitPart(key); part != "" {
 		return ""
 	}
 	from, to := cmp.Or(was.content.Files[key], Absent), cmp.Or(is.content.Files[key], Absent)
@@ -48,13 +48,6 @@ func (t *Tree) Lines(was, is *Base, key string) string {
 		return ""
 	}
 	return t.hunks(key, from, to)
-}
-
-func digestIn(m Manifest, name string) Digest {
-	if d, ok := m.Files[name]; ok {
-		return d
-	}
-	return Absent
 }
 
 // heading names a file, and what became of it beside its lines.
@@ -99,18 +92,19 @@ func (t *Tree) hunks(name string, from, to Digest) string {
 	if err != nil || other != nil || !showable(before) || !showable(after) {
 		return unshown(name, from, to)
 	}
-	return udiff.Unified(labels(name, from, to, string(before), string(after)))
+	a, b := labels(name, from, to)
+	return udiff.Unified(a, b, string(before), string(after))
 }
 
 func showable(content []byte) bool { return len(content) == 0 || isText(content) }
 
 func unshown(name string, from, to Digest) string {
-	a, b, _, _ := labels(name, from, to, "", "")
+	a, b := labels(name, from, to)
 	return fmt.Sprintf("Binary files %s and %s differ\n", a, b)
 }
 
 // labels are the names of the two sides; a file that is not there has none.
-func labels(name string, from, to Digest, before, after string) (a, b, was, is string) {
+func labels(name string, from, to Digest) (a, b string) {
 	a, b = side("a/", name), side("b/", name)
 	if from == Absent {
 		a = "/dev/null"
@@ -118,5 +112,5 @@ func labels(name string, from, to Digest, before, after string) (a, b, was, is s
 	if to == Absent {
 		b = "/dev/null"
 	}
-	return a, b, before, after
+	return a, b
 }

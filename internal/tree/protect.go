@@ -85,11 +85,11 @@ func (t *Tree) base(ctx context.Context, f *finder, b baseContent) (*Base, error
 	if err != nil {
 		return nil, fmt.Errorf("take protected base: %w", err)
 	}
-	b.Files, b.Along = make(map[string]Digest, len(keys)), f.along
+	b.Files, b.Along, b.Whole = make(map[string]Digest, len(keys)), f.along, map[string]Digest{}
 	var whole []string
 	for i, key := range keys {
 		b.Files[key] = ds[i]
-		if file, ok := wholeOf(key); ok {
+		if file, part := splitPart(key); part != "" {
 			whole = append(whole, file)
 		}
 	}
@@ -98,9 +98,6 @@ func (t *Tree) base(ctx context.Context, f *finder, b baseContent) (*Base, error
 		return nil, fmt.Errorf("take protected base: %w", err)
 	}
 	for i, file := range whole {
-		if b.Whole == nil {
-			b.Whole = map[string]Digest{}
-		}
 		b.Whole[file] = ds[i]
 	}
 	return newBase(b), nil
@@ -135,14 +132,9 @@ func walked(dir string) string {
 }
 
 func (s globset) match(name string) bool {
-	for _, dir := range append(parents(name), name) {
-		for _, g := range s[dir] {
-			if g.matches(name) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(append(parents(name), name), func(dir string) bool {
+		return slices.ContainsFunc(s[dir], func(g guard) bool { return g.matches(name) })
+	})
 }
 
 // A finder collects the keys of a base. Where a path is a link, or lies behind

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +62,7 @@ func (w *Worktree) Record(ctx context.Context, e Entry) (Recorded, error) {
 			return Recorded{}, err
 		}
 	}
-	tip := m.Tip
-	if tip == "" {
-		tip = m.Root
-	}
+	tip := cmp.Or(m.Tip, m.Root)
 	tree, err := w.pick(ctx, tip, m.Begun, to)
 	if err != nil {
 		return Recorded{}, err
@@ -105,9 +103,7 @@ func (w *Worktree) Record(ctx context.Context, e Entry) (Recorded, error) {
 	if m.Begun = to; e.Key != "" {
 		m.Done = append(m.Done, e.Key)
 	}
-	if commit != "" {
-		m.Tip = commit
-	}
+	m.Tip = cmp.Or(commit, m.Tip)
 	return w.publish(ctx, m, m.Tip, e.Title)
 }
 
@@ -261,25 +257,23 @@ func (w *Worktree) only(ctx context.Context, from, to string, e Entry) (string, 
 
 // inside is the name in the workspace of a path of the repository.
 func (w *Worktree) inside(name string) (string, bool) {
-	if w.sub() == "." || w.sub() == "" {
+	if w.sub() == "" {
 		return name, true
 	}
-	return strings.CutPrefix(name, strings.TrimSuffix(w.sub(), "/")+"/")
+	return strings.CutPrefix(name, w.sub()+"/")
 }
 
 // overwritten is the tree base with what is another in the tree to than in from.
 func (w *Worktree) overwritten(ctx context.Context, base, from, to string, which func(name string) bool) (string, error) {
-	list, err := w.ask(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to)
+	differences, err := w.diffTree(ctx, from, to)
 	if err != nil {
 		return "", err
 	}
 	var lines strings.Builder
-	for pair := range slices.Chunk(strings.Split(list, "\x00"), 2) {
-		fields := strings.Fields(pair[0])
-		if len(pair) < 2 || len(fields) != 5 || !which(pair[1]) {
-			continue
+	for _, d := range differences {
+		if which(d.name) {
+			fmt.Fprintf(&lines, "%s %s\t%s\x00", d.mode, d.object, d.name)
 		}
-		fmt.Fprintf(&lines, "%s %s\t%s\x00", fields[1], fields[3], pair[1])
 	}
 	return w.reworked(ctx, base, lines.String(), "update-index", "-z", "--index-info")
 }

@@ -40,13 +40,13 @@ func Partly(dir string) string {
 	if _, err := os.Lstat(filepath.Join(top, ".gitmodules")); err == nil {
 		return "the repository has submodules"
 	}
-	if config, err := durable.ReadFile(filepath.Join(own, "config.worktree"), maxText); err == nil && bytes.Contains(bytes.ToLower(config), []byte("sparsecheckout = true")) {
-		return "the checkout is sparse"
+	common := commonDir(gitDir)
+	for _, file := range []string{filepath.Join(own, "config.worktree"), filepath.Join(common, "config")} {
+		if config, err := durable.ReadFile(file, maxText); err == nil && bytes.Contains(bytes.ToLower(config), []byte("sparsecheckout = true")) {
+			return "the checkout is sparse"
+		}
 	}
-	if config, err := durable.ReadFile(filepath.Join(commonDir(gitDir), "config"), maxText); err == nil && bytes.Contains(bytes.ToLower(config), []byte("sparsecheckout = true")) {
-		return "the checkout is sparse"
-	}
-	for _, file := range []string{filepath.Join(top, ".gitattributes"), filepath.Join(commonDir(gitDir), "info", "attributes")} {
+	for _, file := range []string{filepath.Join(top, ".gitattributes"), filepath.Join(common, "info", "attributes")} {
 		if text, err := durable.ReadFile(file, maxText); err == nil && bytes.Contains(text, []byte("filter=")) {
 			return "git filters files of the repository, as Git LFS does"
 		}
@@ -226,8 +226,8 @@ func (e *elsewhere) enter(dir string) (level, error) {
 // alone returns the name below .git of what git keeps for this worktree alone
 // where others have the same below .git, or "".
 func (e *elsewhere) alone(name string) string {
-	base, ok := strings.CutPrefix(name, ".git/")
-	if e == nil || !ok || base != "config.worktree" {
+	const base = "config.worktree"
+	if name != ".git/"+base {
 		return ""
 	}
 	rel, err := filepath.Rel(e.at.common, filepath.Join(e.at.own, base))

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,10 +93,7 @@ func inOrder(changes []Change, w Wanted) []Change {
 	}
 	out := slices.Clone(changes)
 	slices.SortStableFunc(out, func(a, b Change) int {
-		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a.Path, b.Path)
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a.Path, b.Path))
 	})
 	return slices.CompactFunc(out, func(a, b Change) bool { return a.Path == b.Path })
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -77,7 +78,7 @@ func (t *Tree) fill(ctx context.Context, m Manifest, names []string) (dirs []str
 func (t *Tree) list(ctx context.Context, since *Manifest) (Manifest, []string, error) {
 	m := Manifest{Files: map[string]Digest{}}
 	if since == nil || since.Git {
-		names, ok, err := t.gitFiles(ctx)
+		names, ok, err := t.ask(ctx, kept...)
 		if err == nil && ok {
 			m.Git = true
 			m.Ignored, err = t.gitIgnored(ctx)
@@ -101,7 +102,7 @@ func (t *Tree) list(ctx context.Context, since *Manifest) (Manifest, []string, e
 func sift(names []string, since *Manifest) []string {
 	if since != nil {
 		names = slices.DeleteFunc(names, func(name string) bool { return since.Ignores(name) })
-		names = append(names, since.names()...)
+		names = slices.AppendSeq(names, maps.Keys(since.Files))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -57,13 +57,7 @@ func (t *Tree) Split(ctx context.Context, was, is Manifest, changes []Change) (*
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f := &altered{was: Absent, is: Absent}
-		if d, ok := was.Files[c.Path]; ok {
-			f.was = d
-		}
-		if d, ok := is.Files[c.Path]; ok {
-			f.is = d
-		}
+		f := &altered{was: was.digest(c.Path), is: is.digest(c.Path)}
 		if !plain(f.was) || !plain(f.is) {
 			return nil, fmt.Errorf("%w: %s", ErrNotKept, c.Path)
 		}

@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 )
@@ -222,7 +221,7 @@ func (t *Tree) listing(ctx context.Context, dir, document string) (string, error
 	}
 	entries, err := readDir(l.root)
 	sum := sha256.New()
-	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		// A document is written under another name first; see [durable.Write].
 		name := join(dir, e.Name())

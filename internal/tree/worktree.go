@@ -428,11 +428,6 @@ func (w *Worktree) resolve(ctx context.Context, name string) (string, error) {
 	return out, err
 }
 
-func (w *Worktree) set(ctx context.Context, ref, commit string) error {
-	_, err := w.ask(ctx, nil, "update-ref", "--no-deref", ref, commit)
-	return err
-}
-
 // ask runs git on the checkout.
 func (w *Worktree) ask(ctx context.Context, env []string, args ...string) (string, error) {
 	return w.git(ctx, w.gitDir, w.top, call{env: env}, args...)
@@ -487,15 +482,17 @@ type difference struct {
 	name   string
 	status string // A, D, M or T
 	module bool   // a repository in the repository, on either side
+
+	mode, object string // in the second tree
 }
 
 // diffTree lists the differences from one commit, or tree, to another.
 func (w *Worktree) diffTree(ctx context.Context, from, to string) ([]difference, error) {
-	list, err := w.ask(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", from, to)
+	list, err := w.ask(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to)
 	var all []difference
 	for pair := range slices.Chunk(strings.Split(list, "\x00"), 2) {
 		if fields := strings.Fields(pair[0]); len(pair) == 2 && len(fields) == 5 {
-			all = append(all, difference{pair[1], fields[4], strings.Contains(fields[0]+fields[1], "160000")})
+			all = append(all, difference{pair[1], fields[4], strings.Contains(fields[0]+fields[1], "160000"), fields[1], fields[3]})
 		}
 	}
 	return all, err

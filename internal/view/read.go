@@ -149,7 +149,7 @@ func (r Reader) Outputs(ctx context.Context, step string, records []engine.Recor
 		if !ok || step == "" || e.Step != step {
 			continue
 		}
-		body, err := r.Output(ctx, e)
+		body, err := r.Body(ctx, e.Output)
 		if err != nil {
 			return nil, err
 		}

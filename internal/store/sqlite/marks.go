@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
@@ -97,13 +96,11 @@ func (s *Store) Marked(ctx context.Context, filter store.MarkFilter) ([]store.Ma
 	case filter.Frames.Len() > 0:
 		sel.and("m.frame > 0 AND m.frame >= ? AND m.frame < ?", int64(filter.Frames.Start), int64(filter.Frames.End))
 	default:
-		sel.and("m.step IN (?" + strings.Repeat(", ?", max(1, len(filter.Steps))-1) + ")")
-		for _, step := range filter.Steps {
-			sel.args = append(sel.args, step)
+		steps := filter.Steps
+		if len(steps) == 0 {
+			steps = []string{""}
 		}
-		if len(filter.Steps) == 0 {
-			sel.args = append(sel.args, "")
-		}
+		among(&sel, "m.step", steps)
 	}
 	sel.and("m.seq >= ?", int64(filter.From))
 	if filter.Before > 0 {
@@ -133,12 +130,8 @@ func scanMarked(rows *sql.Rows, stream string, links *chain) (m store.Marked, er
 	if want := links.link(toSum(before), &e); string(link) != string(want[:]) {
 		return m, fmt.Errorf("%w: record %d is not what was written", store.ErrCorrupt, e.seq)
 	}
-	event, err := engine.Decode(e.typ, e.body)
-	if err != nil {
-		return m, fmt.Errorf("record %d: %w", e.seq, err)
-	}
-	m.Record = engine.Record{Stream: stream, Seq: e.seq, At: time.UnixMicro(e.at).UTC(), Actor: e.actor, Epoch: e.epoch, Event: event}
-	return m, nil
+	m.Record, err = e.record()
+	return m, err
 }
 
 // effortText is what went into a step, in one column: "" for nothing, which is read the ten

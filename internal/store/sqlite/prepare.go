@@ -242,11 +242,6 @@ func bondText(b engine.Bond) string {
 	return string(text)
 }
 
-func parseBond(text string) (b engine.Bond, err error) {
-	err = json.Unmarshal([]byte(text), &b)
-	return b, err
-}
-
 // Needs are ids of steps; none holds a line break.
 func joinNeeds(needs []string) string { return strings.Join(needs, "\n") }
 

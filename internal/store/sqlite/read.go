@@ -55,21 +55,16 @@ func (r *reading) next(ctx context.Context) ([]engine.Record, error) {
 	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := r.store.readers.QueryContext(ctx, `SELECT seq, at, actor, epoch, type, body, hash
-		FROM event WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?`, r.stream, int64(r.seq), page)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var records []engine.Record
-	for rows.Next() {
+	err := each(ctx, r.store.readers, `SELECT seq, at, actor, epoch, type, body, hash
+		FROM event WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?`, []any{r.stream, int64(r.seq), page}, func(rows *sql.Rows) error {
 		record, err := r.scan(rows)
-		if err != nil {
-			return records, err
+		if err == nil {
+			records = append(records, record)
 		}
-		records = append(records, record)
-	}
-	return records, rows.Err()
+		return err
+	})
+	return records, err
 }
 
 // begin finds the link of the record that the reading starts after. There may
@@ -84,8 +79,7 @@ func (r *reading) begin(ctx context.Context) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	copy(r.link[:], link)
-	r.linked = err == nil
+	r.link, r.linked = toSum(link), err == nil
 	return err
 }
 
@@ -102,11 +96,18 @@ func (r *reading) scan(rows *sql.Rows) (engine.Record, error) {
 	if string(link) != string(want[:]) {
 		return engine.Record{}, fmt.Errorf("%w: record %d is not what was written", store.ErrCorrupt, e.seq)
 	}
+	record, err := e.record()
+	if err == nil {
+		r.seq, r.link = e.seq, want
+	}
+	return record, err
+}
+
+func (e *entry) record() (engine.Record, error) {
 	event, err := engine.Decode(e.typ, e.body)
 	if err != nil {
 		return engine.Record{}, fmt.Errorf("record %d: %w", e.seq, err)
 	}
-	r.seq, r.link = e.seq, want
 	return engine.Record{
 		Stream: e.stream, Seq: e.seq, At: time.UnixMicro(e.at).UTC(),
 		Actor: e.actor, Epoch: e.epoch, Event: event,
@@ -190,25 +191,36 @@ const batchRows = 1024
 
 // collect returns all rows of a query.
 func collect[T any](ctx context.Context, q querier, query string, args []any, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var full [][]T
 	var last []T
-	for rows.Next() {
+	err := each(ctx, q, query, args, func(rows *sql.Rows) error {
 		one, err := scan(rows)
 		if err != nil {
-			return nil, unreadable(err)
+			return unreadable(err)
 		}
 		if len(last) == batchRows {
 			full, last = append(full, last), make([]T, 0, batchRows)
 		}
 		last = append(last, one)
+		return nil
+	})
+	if err != nil || len(full) == 0 {
+		return last, err
 	}
-	if len(full) == 0 {
-		return last, rows.Err()
+	return slices.Concat(append(full, last)...), nil
+}
+
+// each gives take all rows of a query, one after the other, and ends with its first error.
+func each(ctx context.Context, q querier, query string, args []any, take func(*sql.Rows) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
 	}
-	return slices.Concat(append(full, last)...), rows.Err()
+	defer rows.Close()
+	for rows.Next() {
+		if err := take(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

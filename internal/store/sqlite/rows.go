@@ -23,11 +23,32 @@ func (s *selection) and(condition string, args ...any) {
 	s.args = append(s.args, args...)
 }
 
-// begins asks for a column that begins with prefix.
+// is asks for a column that has a value, unless that is "".
+func (s *selection) is(column, value string) {
+	if value != "" {
+		s.and(column+" = ?", value)
+	}
+}
+
+// begins asks for a column that begins with prefix, unless that is "".
 func (s *selection) begins(column, prefix string) {
+	if prefix == "" {
+		return
+	}
 	s.and(column+" >= ?", prefix)
 	if end := after(prefix); end != "" {
 		s.and(column+" < ?", end)
+	}
+}
+
+// among asks for a column that has one of some values, unless there are none.
+func among[T any](s *selection, column string, values []T) {
+	if len(values) == 0 {
+		return
+	}
+	s.and(column + " IN (?" + strings.Repeat(", ?", len(values)-1) + ")")
+	for _, value := range values {
+		s.args = append(s.args, value)
 	}
 }
 
@@ -170,32 +191,19 @@ func (s *Store) Heads(ctx context.Context, filter store.HeadFilter) ([]engine.He
 
 func headSelection(filter store.HeadFilter) *selection {
 	var sel selection
-	if filter.Stream != "" {
-		sel.and("stream = ?", filter.Stream)
-	}
+	sel.is("stream", filter.Stream)
 	if filter.Under != "" {
-		first := engine.ChildTask(filter.Under, "")
-		sel.and("stream >= ?", first)
-		sel.and("stream < ?", after(first))
+		sel.begins("stream", engine.ChildTask(filter.Under, ""))
 	}
 	if filter.Top {
 		sel.and("json_extract(row, '$.parent') IS NULL")
 	}
-	if filter.Run != "" {
-		sel.and("run = ?", filter.Run)
-	}
-	if filter.Prefix != "" {
-		sel.begins("run", filter.Prefix)
-	}
+	sel.is("run", filter.Run)
+	sel.begins("run", filter.Prefix)
 	if filter.Title != "" {
 		sel.and("instr(title, ?) > 0", store.Fold(filter.Title))
 	}
-	if n := len(filter.Status); n > 0 {
-		sel.and("status IN (?" + strings.Repeat(", ?", n-1) + ")")
-		for _, status := range filter.Status {
-			sel.args = append(sel.args, string(status))
-		}
-	}
+	among(&sel, "status", filter.Status)
 	return &sel
 }
 
@@ -241,12 +249,8 @@ func itemSelection(filter store.ItemFilter) *selection {
 	if filter.Open {
 		sel.and("open = 1")
 	}
-	if filter.Stream != "" {
-		sel.and("stream = ?", filter.Stream)
-	}
-	if filter.Run != "" {
-		sel.and("run = ?", filter.Run)
-	}
+	sel.is("stream", filter.Stream)
+	sel.is("run", filter.Run)
 	return &sel
 }
 
@@ -265,18 +269,10 @@ func (s *Store) Things(ctx context.Context, filter store.ThingFilter) ([]engine.
 
 func thingSelection(filter store.ThingFilter) *selection {
 	var sel selection
-	if filter.Kind != "" {
-		sel.and("kind = ?", string(filter.Kind))
-	}
-	if filter.Key != "" {
-		sel.and("name = ?", filter.Key)
-	}
-	if filter.Prefix != "" {
-		sel.begins("name", filter.Prefix)
-	}
-	if filter.Of != "" {
-		sel.and("owner = ?", filter.Of)
-	}
+	sel.is("kind", string(filter.Kind))
+	sel.is("name", filter.Key)
+	sel.begins("name", filter.Prefix)
+	sel.is("owner", filter.Of)
 	if filter.Open {
 		sel.and("open = 1")
 	}
@@ -292,13 +288,10 @@ func scanThing(rows *sql.Rows) (r engine.ThingRow, err error) {
 
 func scanJSON[T any](rows *sql.Rows) (row T, err error) {
 	var text sql.RawBytes
-	if err := rows.Scan(&text); err != nil {
-		return row, err
+	if err = rows.Scan(&text); err == nil {
+		err = json.Unmarshal(text, &row)
 	}
-	if err := json.Unmarshal(text, &row); err != nil {
-		return row, err
-	}
-	return row, nil
+	return row, err
 }
 
 // Steps implements [store.Store].
@@ -324,7 +317,7 @@ func scanBrief(rows *sql.Rows) (engine.StepRow, error) {
 	err := rows.Scan(&index, &r.ID, (*string)(&r.Status), &needs, &bond)
 	r.Index, r.Needs = int(index), splitNeeds(needs)
 	if err == nil && bond != "" {
-		r.Bond, err = parseBond(bond)
+		err = json.Unmarshal([]byte(bond), &r.Bond)
 	}
 	return r, err
 }
@@ -342,21 +335,9 @@ func stepSelection(filter store.StepFilter) *selection {
 	var sel selection
 	sel.and("stream = ?", filter.Stream)
 	sel.and("run = ?", filter.Run)
-	if n := len(filter.IDs); n > 0 {
-		sel.and("id IN (?" + strings.Repeat(", ?", n-1) + ")")
-		for _, id := range filter.IDs {
-			sel.args = append(sel.args, id)
-		}
-	}
-	if n := len(filter.At); n > 0 {
-		sel.and("idx IN (?" + strings.Repeat(", ?", n-1) + ")")
-		for _, index := range filter.At {
-			sel.args = append(sel.args, int64(index))
-		}
-	}
-	if filter.Status != "" {
-		sel.and("status = ?", string(filter.Status))
-	}
+	among(&sel, "id", filter.IDs)
+	among(&sel, "idx", filter.At)
+	sel.is("status", string(filter.Status))
 	if filter.Word != "" {
 		sel.and("(number = ? OR id >= ? AND id < ?)", filter.Word, filter.Word, after(filter.Word))
 	}
@@ -386,7 +367,7 @@ func scanStep(rows *sql.Rows) (engine.StepRow, error) {
 		r.Effort, err = parseEffort(effort)
 	}
 	if err == nil && bond != "" {
-		r.Bond, err = parseBond(bond)
+		err = json.Unmarshal([]byte(bond), &r.Bond)
 	}
 	return r, err
 }

@@ -19,6 +19,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -93,14 +94,16 @@ func Open(ctx context.Context, config Config) (s *Store, warning string, err err
 	s = &Store{
 		dir:     dir,
 		path:    filepath.Join(dir, "journal.db"),
-		retry:   config.LockRetry,
+		retry:   cmp.Or(config.LockRetry, 5*time.Second),
 		inspect: config.Inspect,
 		point:   config.Point,
 
 		workspace: config.Workspace,
 		guard:     config.Guard,
 	}
-	s.setDefaults()
+	if s.point == nil {
+		s.point = func(string) {}
+	}
 	if err := s.create(ctx); err != nil {
 		return nil, "", err
 	}
@@ -117,15 +120,6 @@ func networkWarning(dir string) string {
 		return fmt.Sprintf("%s is on a %s file system: its locks and syncs may not hold; put the state on a local disk", dir, v.Kind)
 	}
 	return ""
-}
-
-func (s *Store) setDefaults() {
-	if s.retry == 0 {
-		s.retry = 5 * time.Second
-	}
-	if s.point == nil {
-		s.point = func(string) {}
-	}
 }
 
 // create makes the directory and an empty file, unless there is a file.

@@ -33,24 +33,13 @@ func (s *Store) checkTail(ctx context.Context) error {
 }
 
 func checkNewest(ctx context.Context, q querier) error {
-	rows, err := q.QueryContext(ctx, `
+	ends, links := map[string]bool{}, newChain()
+	return each(ctx, q, `
 		SELECT e.id, e.stream, e.seq, e.at, e.actor, e.epoch, e.type, e.body, e.hash,
 			(SELECT p.hash FROM event p WHERE p.stream = e.stream AND p.seq = e.seq - 1),
 			ifnull((SELECT h.seq FROM head h WHERE h.stream = e.stream), 0),
 			(SELECT h.hash FROM head h WHERE h.stream = e.stream)
-		FROM event e ORDER BY e.id DESC LIMIT ?`, tailLength)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	ends := map[string]bool{}
-	links := newChain()
-	for rows.Next() {
-		if err := checkOne(rows, links, ends); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		FROM event e ORDER BY e.id DESC LIMIT ?`, []any{tailLength}, func(rows *sql.Rows) error { return checkOne(rows, links, ends) })
 }
 
 // checkOne checks one of the newest records; ends holds the streams seen.
@@ -62,9 +51,7 @@ func checkOne(rows *sql.Rows, links *chain, ends map[string]bool) error {
 	if err != nil {
 		return unreadable(err)
 	}
-	var prev sum
-	copy(prev[:], before)
-	switch want := links.link(prev, &e); {
+	switch want := links.link(toSum(before), &e); {
 	case e.seq > 1 && before == nil:
 		return fault(&e, "the record before it is missing")
 	case string(link) != string(want[:]):

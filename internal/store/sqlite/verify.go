@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -133,12 +134,7 @@ func (v *verification) note(what string, err error) error {
 }
 
 func (v *verification) records(ctx context.Context, q querier) error {
-	rows, err := q.QueryContext(ctx, "SELECT id, stream, seq, at, actor, epoch, type, body, hash FROM event ORDER BY id")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(ctx, q, "SELECT id, stream, seq, at, actor, epoch, type, body, hash FROM event ORDER BY id", nil, func(rows *sql.Rows) error {
 		var e entry
 		var link []byte
 		err := rows.Scan(&e.id, &e.stream, &e.seq, &e.at, &e.actor, &e.epoch, &e.typ, &e.body, &link)
@@ -146,8 +142,8 @@ func (v *verification) records(ctx context.Context, q querier) error {
 			return unreadable(err)
 		}
 		v.record(&e, link)
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // record checks one record and goes on from what it says, so that one change
@@ -198,22 +194,14 @@ func (v *verification) heads(ctx context.Context, q querier) error {
 }
 
 func (v *verification) objects(ctx context.Context, q querier) error {
-	rows, err := q.QueryContext(ctx, "SELECT hash, size, body FROM object ORDER BY id")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(ctx, q, "SELECT hash, size, body FROM object ORDER BY id", nil, func(rows *sql.Rows) error {
 		var hash, body []byte
 		var size int
 		if err := rows.Scan(&hash, &size, &body); err != nil {
 			return unreadable(err)
 		}
-		if err := v.object(toSum(hash), size, body); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return v.object(toSum(hash), size, body)
+	})
 }
 
 func (v *verification) object(key sum, size int, body []byte) error {

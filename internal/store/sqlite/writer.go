@@ -207,11 +207,10 @@ func (w *writer) head(stream string) (head, error) {
 	link, _ := row[1].([]byte)
 	recorded, _ := row[2].([]byte)
 	last, _ := row[3].(int64)
-	h := head{seq: uint64(seq)}
+	h := head{seq: uint64(seq), link: toSum(link)}
 	if last != seq || !bytes.Equal(link, recorded) || len(link) != len(h.link) {
 		return head{}, fmt.Errorf("%w: stream %s ends at %d by its head, at %d by its records", store.ErrCorrupt, stream, seq, last)
 	}
-	copy(h.link[:], link)
 	w.learn(map[string]head{stream: h})
 	return h, nil
 }
@@ -219,7 +218,7 @@ func (w *writer) head(stream string) (head, error) {
 // admit says why the batches must be refused, or that they fit; err is a
 // failure to find out.
 func (w *writer) admit(batches []prepared) (refusal, err error) {
-	var ends map[string]uint64 // of the streams of earlier batches
+	ends := map[string]uint64{} // of the streams of earlier batches
 	for i := range batches {
 		b := &batches[i]
 		end, known := ends[b.stream]
@@ -236,19 +235,9 @@ func (w *writer) admit(batches []prepared) (refusal, err error) {
 		case b.after != end:
 			return fmt.Errorf("journal: append to %s after %d: its head is %d: %w", b.stream, b.after, end, store.ErrConflict), nil
 		}
-		if len(batches) > 1 {
-			ends = put(ends, b.stream, end+uint64(len(b.entries)))
-		}
+		ends[b.stream] = end + uint64(len(b.entries))
 	}
 	return nil, nil
-}
-
-func put(ends map[string]uint64, stream string, end uint64) map[string]uint64 {
-	if ends == nil {
-		ends = map[string]uint64{}
-	}
-	ends[stream] = end
-	return ends
 }
 
 func (w *writer) writeAll(batches []prepared) error {
