@@ -498,7 +498,9 @@ func (w *Worktree) staged(ctx context.Context, commit, dir string) ([]edit, erro
 		if d.status != "D" {
 			written.WriteString(d.name + "\x00")
 		}
-		edits = append(edits, edit{Path: w.inWorkspace(wire(d.name))})
+		if name, in := w.inside(d.name); in {
+			edits = append(edits, edit{Path: wire(name)})
+		}
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
@@ -509,11 +511,6 @@ func (w *Worktree) staged(ctx context.Context, commit, dir string) ([]edit, erro
 	}
 	_, err = w.git(ctx, w.gitDir, dir, c, "checkout-index", "-z", "--stdin")
 	return edits, err
-}
-
-// inWorkspace is a path of the repository as one of the workspace.
-func (w *Worktree) inWorkspace(name string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(name, w.sub()), "/")
 }
 
 // pen stages a merge.
@@ -574,7 +571,9 @@ func (p *pen) look(ctx context.Context, w *Worktree, ours picture) error {
 	}
 	other := map[string]bool{}
 	for name := range strings.SplitSeq(list, "\x00") {
-		other[w.inWorkspace(wire(name))] = true
+		if name, in := w.inside(name); in {
+			other[wire(name)] = true
+		}
 	}
 	return p.each(func(e *edit) error {
 		if other[e.Path] {

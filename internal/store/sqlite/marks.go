@@ -46,8 +46,10 @@ func parseMoment(text string) (m engine.Moment, err error) {
 // Marks implements [store.Store].
 func (s *Store) Marks(ctx context.Context, stream string, from, before uint64) ([]engine.Mark, error) {
 	marks, err := collect(ctx, s.readers, `SELECT step, seq, frame, failed, was, now FROM mark
-		WHERE stream = ? AND seq >= ? AND seq < ? ORDER BY seq, step`, []any{stream, int64(from), below(before)}, func(rows *sql.Rows) (m engine.Mark, err error) {
-		return m, scanMark(rows, &m)
+		WHERE stream = ? AND seq >= ? AND seq < ? ORDER BY seq, step`, []any{stream, int64(from), below(before)}, func(rows *sql.Rows) (engine.Mark, error) {
+		var m engine.Mark
+		err := scanMark(rows, &m)
+		return m, err
 	})
 	if err != nil {
 		return nil, s.explain("list marks in", err)

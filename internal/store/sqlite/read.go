@@ -183,7 +183,11 @@ func changed(ctx context.Context, q querier, since int64) ([]string, int64, erro
 	return streams, last.ID, err
 }
 
-func scanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
+func scanText(rows *sql.Rows) (string, error) {
+	var text string
+	err := rows.Scan(&text)
+	return text, err
+}
 
 // batchRows is how many rows are gathered in one piece: a slice of ten thousand
 // that grows is copied again and again.

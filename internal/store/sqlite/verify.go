@@ -187,10 +187,13 @@ func (v *verification) heads(ctx context.Context, q querier) error {
 		}
 		delete(v.ends, stream)
 	}
+	if err := rows.Err(); err != nil {
+		return err // the heads that are left are not known
+	}
 	for stream := range v.ends {
 		v.report.add(Fault{Stream: stream, What: "it has records and no head"})
 	}
-	return rows.Err()
+	return nil
 }
 
 func (v *verification) objects(ctx context.Context, q querier) error {
@@ -236,10 +239,11 @@ func (v *verification) schema(ctx context.Context, q querier) error {
 	if !slices.Equal(got, want) {
 		v.report.add(Fault{What: "the tables or triggers are not those of this version"})
 	}
-	if is, err := version(ctx, q); err != nil || is != schemaVersion() {
+	is, err := version(ctx, q)
+	if err == nil && is != schemaVersion() {
 		v.report.add(Fault{What: otherVersion})
 	}
-	return nil
+	return err
 }
 
 func (v *verification) pages(ctx context.Context, q querier) error {
