@@ -209,7 +209,7 @@ func (t theme) adopts(x view.Account, e engine.CheckEnded) []string {
 	}
 	label := "**writes:** " + strings.Join(slices.Concat(o.Changed, o.Made), ", ")
 	lines := t.under(logIndent+2, boldTone, "if they are the work, write in the step: "+t.line(label))
-	if row.Bond.Leans {
+	if x.Vouches(row) {
 		lines = append(lines, t.under(logIndent+2, boldTone, "or, for this run alone: piton vouch "+t.line(row.ID)+" --run "+x.Head.Run)...)
 	}
 	return lines

@@ -62,7 +62,7 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		if st.Child = e.Child; p.shows() {
 			st.called(e)
 		}
-		st.Restore, st.Ended, st.Cut, st.Rests, st.Gone, st.Unseen, st.Parts, st.Reverted = nil, nil, false, nil, nil, "", nil, nil
+		st.Restore, st.Ended, st.Cut, st.Rests, st.Gone, st.Unseen, st.Vouched, st.Parts, st.Reverted = nil, nil, false, nil, nil, "", Vouched{}, nil, nil
 		if st.Renew {
 			st.Renew, st.Clashes = false, nil
 		}

@@ -522,7 +522,7 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 		f.complete, f.answers = nil, nil
 		return nil
 	}
-	f.merged = false
+	f.merged, f.owned = false, nil
 	a.work++
 	f.doubted = doubted{}
 	f.status, f.end, f.complete, f.answers, f.base = engine.Running, nil, nil, nil, ""

@@ -70,7 +70,7 @@ func (s *State) rests(i int) {
 	if Said(st.Checks) != Pass {
 		st.Rests, st.Gone = nil, nil // there is no proof that could rest on them
 	}
-	st.Rests, st.Gone = st.Vouched.less(sorted(st.Rests)), st.Vouched.less(sorted(st.Gone))
+	st.Rests, st.Gone = less(sorted(st.Rests), st.Vouched.Files), less(sorted(st.Gone), st.Vouched.Gone)
 }
 
 // resting says what the proof rests on that the step itself changed; "" is nothing.

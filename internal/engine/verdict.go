@@ -116,7 +116,7 @@ func (s *State) proves(i int) bool {
 // remark is what people should know of a step whose checks pass; "" is nothing.
 func (s *State) remark(i int) string {
 	st := &s.steps[i]
-	return cmp.Or(s.resting(i), st.doubt(), both(missed(st.Checks), st.unseen()), s.vacant(i), st.Vouched.String())
+	return both(st.Vouched.String(), cmp.Or(both(s.resting(i), missed(st.Checks)), st.doubt(), both(missed(st.Checks), st.unseen()), s.vacant(i)))
 }
 
 // vacant says why checks that pass prove nothing, if that is because of what they said before the
@@ -147,7 +147,7 @@ func (s *State) reason(i int, v Verdict) string {
 		return mergeReason(st)
 	case st.Ended != nil && endVerdict(st.Ended) == v:
 		return endReason(st, p)
-	case st.Phase == Verifying && v != Pass && st.Ended != nil && st.Ended.Cause != nil:
+	case st.Phase == Verifying && passed != Pass && v != Pass && st.Ended != nil && st.Ended.Cause != nil:
 		return both(st.Ended.Cause.String(), cmp.Or(checks, "the checks did not pass"))
 	case st.Phase == Baseline && st.refused() != "":
 		return st.refused()

@@ -3,24 +3,34 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Vouched are files of which a person says that they are the work of a step, though its checks
 // opened them and its plan does not name them. To the proof they are as if the step's writes did.
+// The word is about the work that the person saw: the next attempt has none of it.
 type Vouched struct {
 	Files []string `json:",omitempty"`
-	By    string   `json:",omitzero"` // who said so last
+	Gone  []string `json:",omitempty"` // that the checks opened before the work, and no more
+	By    string   `json:",omitzero"`  // who said so last
 }
 
-func (v Vouched) less(files []string) []string {
-	return slices.DeleteFunc(files, func(f string) bool { return slices.Contains(v.Files, f) })
+func less(files, known []string) []string {
+	return slices.DeleteFunc(files, func(f string) bool { return slices.Contains(known, f) })
 }
 
 func (v Vouched) String() string {
-	if len(v.Files) == 0 {
+	var said []string
+	if len(v.Files) > 0 {
+		said = append(said, "that these are the work: "+few(v.Files))
+	}
+	if len(v.Gone) > 0 {
+		said = append(said, "that the checks need these no more: "+few(v.Gone))
+	}
+	if len(said) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s says that these are the work: %s", v.By, few(v.Files))
+	return v.By + " says " + strings.Join(said, ", and ")
 }
 
 // refuseVouch refuses a person's word that what keeps a step from its proof is its work.
@@ -31,6 +41,10 @@ func (s *State) refuseVouch(c Command) error {
 		return err
 	case s.steps[i].Active:
 		return refuse(Conflict, fmt.Sprintf("step %q is running", c.Step))
+	case s.steps[i].Expanded:
+		return refuse(Conflict, fmt.Sprintf("step %q is done for each of its items", c.Step), NameInstance, InstanceID(c.Step, 1))
+	case s.steps[i].Proven:
+		return refuse(Conflict, fmt.Sprintf("step %q is proven", c.Step))
 	}
 	return s.refuseOwned(i)
 }
@@ -56,8 +70,9 @@ func (s *State) ownable(i int) bool {
 	switch {
 	case len(st.Rests)+len(st.Gone) == 0 || st.Unseen != "":
 		return false
-	case st.Status == Waiting:
-		return s.prog.Step(i).Rerunnable
+	case st.Status == Waiting: // and the policy wants more of a proof
+		want := s.accepted(i, Pass)
+		return want != Pass && st.Verdict == want && s.prog.Step(i).Rerunnable && !st.Same && !st.Flaky && !st.Stuck
 	}
 	return st.Status == Done && st.Baseline == Fail && !st.Same && !st.Flaky
 }
@@ -76,9 +91,9 @@ func (s *State) applyVouch(c Command) error {
 		return s.applyStepOrder(c)
 	}
 	s.change(i, func(st *step) {
+		more := strings.TrimPrefix(strings.TrimPrefix(st.Reason, s.resting(i)), "; ")
 		st.vouch(c.By)
-		st.Proven = s.proves(i)
-		st.Reason = s.remark(i)
+		st.Proven, st.Reason = s.proves(i), both(st.Vouched.String(), more)
 	})
 	if own, part := s.prog.Pattern(i); part && s.steps[own].Status == Done {
 		s.change(own, func(st *step) { st.Proven = s.allProven(own) })
@@ -88,7 +103,7 @@ func (s *State) applyVouch(c Command) error {
 
 // vouch makes what the proof rests on the step's own.
 func (st *step) vouch(by string) {
-	st.Vouched = Vouched{union(st.Vouched.Files, slices.Concat(st.Rests, st.Gone)), by}
+	st.Vouched = Vouched{union(st.Vouched.Files, st.Rests), union(st.Vouched.Gone, st.Gone), by}
 	st.Rests, st.Gone = nil, nil
 }
 

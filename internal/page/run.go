@@ -492,7 +492,7 @@ func stepRow(st view.Standing, s engine.StepRow) StepRow {
 	counts := slices.Contains([]engine.Status{engine.Done, engine.Waived, engine.Skipped}, s.Status)
 	over := st.Head.Ended && st.Head.Status != engine.Failed
 	row.Unproven = s.Status == engine.Done && !s.Proven
-	row.Vouch = s.Bond.Leans && row.Unproven && st.Head.Parent.Run == ""
+	row.Vouch = row.Unproven && st.Vouches(s)
 	row.Tried = s.Attempts > 0 && !counts
 	row.Retry = !over && (s.Status == engine.Failed || s.Status == engine.Skipped || s.Status == engine.Waiting && s.Attempts > 0)
 	row.Skip = !over && !counts && s.Status != engine.Running

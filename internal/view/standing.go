@@ -132,7 +132,7 @@ func (s Standing) Next() []Advice {
 		return []Advice{{"next", "piton run " + engine.ShellWord(h.Path)}, {"or", log[0].Command}}
 	case h.Ended && h.Status == engine.Done && hasUnproven:
 		next := []Advice{{"next", fmt.Sprintf("piton why %s --run %s", unproven.ID, h.Run)}}
-		if unproven.Bond.Leans && h.Parent.Run == "" {
+		if s.Vouches(unproven) {
 			next = append(next, Advice{"or", fmt.Sprintf("piton vouch %s --run %s", unproven.ID, h.Run)})
 		}
 		return next
@@ -148,6 +148,11 @@ func (s Standing) Next() []Advice {
 		return []Advice{{"next", "piton resume " + h.Run}}
 	}
 	return []Advice{{"next", "piton watch " + h.Run}}
+}
+
+// Vouches reports whether a person may say that what a step changed is its work.
+func (s Standing) Vouches(row engine.StepRow) bool {
+	return row.Bond.Leans && s.Newest && s.Head.Status != engine.Cancelled && (s.Head.Parent.Run == "" || !s.Head.Ended)
 }
 
 // again is what can be done about a run that has failed.
@@ -179,7 +184,11 @@ func forgone(s Standing) (engine.StepRow, bool) {
 }
 
 func firstUnproven(steps []engine.StepRow) (engine.StepRow, bool) {
-	i := slices.IndexFunc(steps, func(st engine.StepRow) bool { return st.Status == engine.Done && !st.Proven })
+	unproven := func(st engine.StepRow) bool { return st.Status == engine.Done && !st.Proven }
+	i := slices.IndexFunc(steps, func(st engine.StepRow) bool { return unproven(st) && !st.Bond.Parts })
+	if i < 0 { // of a step for each of no items
+		i = slices.IndexFunc(steps, unproven)
+	}
 	if i < 0 {
 		return engine.StepRow{}, false
 	}

@@ -117,7 +117,10 @@ func Unproven(rows []engine.StepRow) []string {
 	var all []string
 	for _, r := range rows {
 		if r.Status == engine.Done && !r.Proven && r.Reason != "" {
-			why, _, _ := strings.Cut(r.Reason, "; ")
+			why := r.Reason
+			if !r.Bond.Leans { // else all of it is what a person is asked to look at
+				why, _, _ = strings.Cut(why, "; ")
+			}
 			all = append(all, fmt.Sprintf("step %s %s is unproven: %s", r.Number, r.ID, why))
 		}
 	}
