@@ -71,11 +71,10 @@ func (a *app) waiveCmd() *cobra.Command {
 
 func (a *app) vouchCmd() *cobra.Command {
 	return a.stepOrder("vouch", "Say that what a step changed is its work", `For a step whose checks pass and that is unproven: they opened files that the step itself changed, and
-its plan has no writes: for these. You say that these files are the work. To the proof they are then
+its plan has no writes: for these. You say that these files are the work. The proof then treats them
 as if writes: named them. A step that is done is proven at once. The checks of one that waits for you
 are asked again. piton why shows which files they are. Look at them first: a file that decides what
-the checks say is not the work. Your word is about the attempt that you saw; a later one needs it
-again.`, "  piton vouch fix-parser\n  piton vouch 2 --run 7f3a21", engine.DoVouch)
+the checks say is not the work. Your word covers the attempt that you saw; a later one needs it again.`, "  piton vouch fix-parser\n  piton vouch 2 --run 7f3a21", engine.DoVouch)
 }
 
 func (a *app) forceCmd() *cobra.Command {
