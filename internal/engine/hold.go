@@ -53,7 +53,7 @@ func (s *State) bond(i int, shown Status) Bond {
 	st := &s.steps[i]
 	over, rests := atEnd(shown), st.settled() || st.Live
 	return Bond{
-		Leans: s.ownable(i),
+		Leans: s.vouchable(i),
 		Open:  over && !rests, Live: !over && rests, Ordered: st.Order != nil,
 		Unmet:  st.Order == nil && !st.satisfied() && (shown == Done || shown == Skipped),
 		Fatal:  st.Status == Failed && s.prog.Step(i).Critical,

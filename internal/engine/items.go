@@ -294,7 +294,7 @@ func (s *State) recoveries(i int) []string {
 	if s.revisable(i) {
 		ways = append(ways, ChooseReplan)
 	}
-	if s.ownable(i) {
+	if s.vouchable(i) {
 		ways = append(ways, ChooseVouch)
 	}
 	return append(ways, ChooseSkip, ChooseWaive, ChooseAbort)

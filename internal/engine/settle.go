@@ -272,7 +272,7 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 	if order == nil && len(answer.Args) > 0 {
 		st.Edited = digest(answer.Args) // the failed call is tried again with these
 	}
-	if st.resolves(order) || st.owns(order, answer) {
+	if st.resolves(order) || st.vouchedFor(order, answer) {
 		return
 	}
 	st.anew()

@@ -39,33 +39,23 @@ func (s *State) refuseVouch(c Command) error {
 	switch {
 	case err != nil:
 		return err
+	case s.vouchable(i):
+		return nil
 	case s.steps[i].Active:
 		return refuse(Conflict, fmt.Sprintf("step %q is running", c.Step))
 	case s.steps[i].Expanded:
 		return refuse(Conflict, fmt.Sprintf("step %q is done for each of its items", c.Step), NameInstance, InstanceID(c.Step, 1))
 	case s.steps[i].Proven:
 		return refuse(Conflict, fmt.Sprintf("step %q is proven", c.Step))
+	case s.steps[i].Unseen != "":
+		return refuse(Conflict, fmt.Sprintf("which files the checks of step %q opened is not known: %s", c.Step, s.steps[i].Unseen))
 	}
-	return s.refuseOwned(i)
+	return refuse(Conflict, fmt.Sprintf("it is not what step %q changed, or not that alone, that keeps it from its proof", c.Step))
 }
 
-// refuseOwned refuses it where no files keep the step from its proof, or anything else does too.
-func (s *State) refuseOwned(i int) error {
-	st, id := &s.steps[i], s.prog.Step(i).ID
-	switch {
-	case s.ownable(i):
-		return nil
-	case st.Unseen != "":
-		return refuse(Conflict, fmt.Sprintf("which files the checks of step %q opened is not known: %s", id, st.Unseen))
-	case len(st.Rests)+len(st.Gone) > 0 && st.Status == Waiting:
-		return refuse(Conflict, fmt.Sprintf("the checks of step %q may run only once", id))
-	}
-	return refuse(Conflict, fmt.Sprintf("it is not what step %q changed, or not that alone, that keeps it from its proof", id))
-}
-
-// ownable reports whether files that the step changed are all that keeps it from its proof, or,
+// vouchable reports whether files that the step changed are all that keeps it from its proof, or,
 // of one that waits, from its end.
-func (s *State) ownable(i int) bool {
+func (s *State) vouchable(i int) bool {
 	st := &s.steps[i]
 	switch {
 	case len(st.Rests)+len(st.Gone) == 0 || st.Unseen != "":
@@ -81,8 +71,8 @@ func (s *State) ownable(i int) bool {
 // were asked again at the run's end or will be. The checks of one that waits are asked again.
 func (s *State) applyVouch(c Command) error {
 	i, err := s.find(c.Step)
-	if err == nil {
-		err = s.refuseOwned(i)
+	if err == nil && !s.vouchable(i) {
+		err = fmt.Errorf("somebody vouches for step %q, and its proof rests on nothing that it changed", c.Step)
 	}
 	if err != nil {
 		return err
@@ -107,9 +97,9 @@ func (st *step) vouch(by string) {
 	st.Rests, st.Gone = nil, nil
 }
 
-// owns takes such a word about a step that waits: the same attempt goes on with its checks. It
+// vouchedFor takes such a word about a step that waits: the same attempt goes on with its checks. It
 // reports whether that was the word.
-func (st *step) owns(order *Command, answer *ItemAnswered) bool {
+func (st *step) vouchedFor(order *Command, answer *ItemAnswered) bool {
 	by := ""
 	switch {
 	case order != nil && order.Verb == DoVouch:

@@ -31,9 +31,9 @@ type saying struct {
 	said    api.Said
 }
 
-// saying answers a request about a plan. The revision that the plan's run goes by is put into
-// the document first: an owner that was killed may have left that undone, and the text
-// before it is nobody's edit.
+// saying answers a request about a plan. First it puts the revision that the plan's run goes by
+// into the document. An owner that was killed may have left that undone. The text before that
+// revision is nobody's edit.
 func (u *uses) saying(ctx context.Context, q api.Saying, answer func(*saying, context.Context) error) (api.Said, error) {
 	p, err := u.Owner.product(ctx, u.caller)
 	if err != nil {
