@@ -288,12 +288,13 @@ func (w *place) printed() string {
 	return string(all)
 }
 
-// until waits for something that happens soon.
+// until waits for something that happens soon. Ten minutes: a program that does not reach its
+// model tries again after 64 s, then after 128 s more, and Piton counts from error to error.
 func (w *place) until(what string, happens func() bool) {
 	w.Helper()
-	for deadline := time.Now().Add(4 * time.Minute); !happens(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Minute); !happens(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			w.Fatalf("%s: not within four minutes; alive: %q", what, w.alive())
+			w.Fatalf("%s: not within ten minutes; alive: %q", what, w.alive())
 		}
 	}
 }
