@@ -123,7 +123,7 @@ func TestReviewEdits(t *testing.T) {
 	do(t, ctx, "start", taps(`#start [value="start"]`), chromedp.WaitVisible("#asks .btn"))
 }
 
-// drags drags an element onto another one by hand.
+// drags drags an element onto another one by hand, and lets go once it lies before it.
 func drags(from, to string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		var at [4]float64
@@ -138,6 +138,7 @@ func drags(from, to string) chromedp.Action {
 			part := float64(n) / 10
 			acts = append(acts, chromedp.MouseEvent(input.MouseMoved, x+(at[2]-x)*part, y+(at[3]-4-y)*part, chromedp.ButtonLeft))
 		}
+		acts = append(acts, polls(`document.querySelector("`+from+`").closest("[data-step]").nextElementSibling === document.querySelector("`+to+`").closest("[data-step]")`))
 		return append(acts, chromedp.MouseEvent(input.MouseReleased, at[2], at[3]-4, chromedp.ButtonLeft)).Do(ctx)
 	})
 }
