@@ -244,9 +244,9 @@ const stubborn = `trap "" TERM; exec 9>witness; echo up >&9; sleep 1000 & echo s
 
 func TestTimeLimitKillsTheTree(t *testing.T) {
 	for name, limit := range map[string]func(*agent.Config, *agent.Task){
-		"of the step":   func(c *agent.Config, k *agent.Task) { k.Timeout, c.Time = time.Second, time.Hour },
-		"of the role":   func(c *agent.Config, k *agent.Task) { k.Timeout, c.Time = 0, time.Second },
-		"without signs": func(c *agent.Config, k *agent.Task) { c.Idle = time.Second },
+		"of the step":   func(c *agent.Config, k *agent.Task) { k.Timeout, c.Time = 3*time.Second, time.Hour },
+		"of the role":   func(c *agent.Config, k *agent.Task) { k.Timeout, c.Time = 0, 3*time.Second },
+		"without signs": func(c *agent.Config, k *agent.Task) { c.Idle = 3 * time.Second },
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, k := script(stubborn), task(t, "")
@@ -254,7 +254,7 @@ func TestTimeLimitKillsTheTree(t *testing.T) {
 			limit(&cfg, &k)
 			w := witness(t, k)
 			r := run(t, cfg, k)
-			if r.How != engine.TimedOut || !strings.Contains(r.Reason, "1s") || string(r.Output) != "started\n" {
+			if r.How != engine.TimedOut || !strings.Contains(r.Reason, "3s") || string(r.Output) != "started\n" {
 				t.Errorf("%s: %s; output %q", r.How, r.Reason, r.Output)
 			}
 			checkDead(t, w)

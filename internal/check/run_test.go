@@ -136,7 +136,7 @@ func TestRunTimeout(t *testing.T) {
 		until [ -s one ] && [ -s two ]; do :; done
 		echo started
 		sleep 1000`)
-	b.Step.CheckTimeout = 2 * time.Second
+	b.Step.CheckTimeout = 5 * time.Second
 	start := time.Now()
 	a := b.first()
 	if a.Verdict != engine.Timeout || a.Exit == 0 || a.Stdout != "started\n" {

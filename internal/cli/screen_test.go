@@ -98,6 +98,9 @@ func (p *paper) does(args string, final byte) {
 	case what == "J":
 		copy((*p.row())[min(p.x, p.width):], []rune(strings.Repeat(" ", p.width)))
 		p.rows = p.rows[:p.y+1]
+	case final == 'M':
+		p.row()
+		p.rows = slices.Delete(p.rows, p.y, min(p.y+max(n, 1), len(p.rows)))
 	case what == "?7l", what == "?7h":
 		p.nowrap = final == 'l'
 	case what == "?25l", what == "?25h":

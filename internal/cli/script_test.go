@@ -347,7 +347,7 @@ func journal(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // patience is how long a script waits for what must happen.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // glance is the time between two looks for it. Who looks all the time keeps a processor
 // from what is to happen.

@@ -307,7 +307,7 @@ func TestHostileSizes(t *testing.T) {
 		if err != nil || len(problems) == 0 {
 			t.Errorf("%s: problems %v, error %v", name, problems, err)
 		}
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > 30*time.Second { // a fraction of a second on an idle machine
 			t.Errorf("%s took %v", name, took)
 		}
 	}

@@ -30,7 +30,7 @@ func through(address string) error {
 	if err != nil || proxy.Host == "" {
 		return fmt.Errorf("there is no proxy: %w", err)
 	}
-	c := http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}, Timeout: 5 * time.Second}
+	c := http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}, Timeout: 20 * time.Second}
 	res, err := c.Get(address)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func TestGateEndsWithItsChild(t *testing.T) {
 		if r := <-result; !r.Cancelled || r.Err != nil {
 			t.Errorf("%+v", r)
 		}
-		c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		c.SetReadDeadline(time.Now().Add(20 * time.Second))
 		if _, err := c.Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
 			t.Error("it is open:", err)
 		}

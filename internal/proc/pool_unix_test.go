@@ -229,7 +229,7 @@ func TestTimeoutAndCancel(t *testing.T) {
 		if _, ok := r.Exited(); ok || !r.TimedOut || r.Cancelled || r.Err != nil || r.Signal != "SIGKILL" {
 			t.Errorf("timeout: %+v", r)
 		}
-		if r.Duration < spec.Timeout || r.Duration > 5*time.Second {
+		if r.Duration < spec.Timeout || r.Duration > 30*time.Second {
 			t.Errorf("took %v", r.Duration)
 		}
 		ctx, cancel := context.WithCancel(context.Background())

@@ -218,7 +218,7 @@ func TestNothingOutlivesATimeout(t *testing.T) {
 	eachTreeLevel(t, func(t *testing.T, p *proc.Pool) {
 		w := newWitness(t)
 		spec := hostileSpec(w, "wait")
-		spec.Timeout, spec.Grace = 2*time.Second, 10*time.Millisecond
+		spec.Timeout, spec.Grace = 5*time.Second, 10*time.Millisecond
 		result := make(chan proc.Result)
 		go func() { result <- p.Run(context.Background(), spec) }()
 		w.await(hostileSize)
@@ -391,7 +391,7 @@ func TestNothingOutlivesTheHarness(t *testing.T) {
 					w.await(hostileSize)
 					begun := time.Now()
 					h.Process.Kill()
-					w.endsWithin(5 * time.Second)
+					w.endsWithin(20 * time.Second)
 					took = append(took, time.Since(begun))
 					h.Wait()
 					w.ended()
@@ -399,7 +399,7 @@ func TestNothingOutlivesTheHarness(t *testing.T) {
 				slices.Sort(took)
 				t.Logf("all dead after %v", took)
 				// a machine that is busy with other work is slower at times
-				if best := took[0]; best > 100*time.Millisecond {
+				if best := took[0]; best > time.Second {
 					t.Errorf("the tree outlives its harness by %v", best)
 				}
 			})
@@ -500,7 +500,7 @@ func TestNothingOutlivesTheHarnessOfAStoppedHolder(t *testing.T) {
 			w.await(1)
 			unix.Kill(innerHolder(t, h.Process.Pid, level), unix.SIGSTOP)
 			h.Process.Kill()
-			w.endsWithin(5 * time.Second)
+			w.endsWithin(20 * time.Second)
 			h.Wait()
 		})
 	}
@@ -547,7 +547,7 @@ func TestSurvivorsAreAdmitted(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	unix.Kill(inner, unix.SIGCONT) // it finds that it is alone
-	w.endsWithin(5 * time.Second)
+	w.endsWithin(20 * time.Second)
 }
 
 func TestChildAttacksItsParent(t *testing.T) {

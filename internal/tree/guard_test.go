@@ -24,7 +24,7 @@ func FuzzGuards(f *testing.F) {
 		start := time.Now()
 		covered := tree.Matches(guard, name)
 		inScope := tree.Covers([]string{guard}, name)
-		if d := time.Since(start); d > 2*time.Second {
+		if d := time.Since(start); d > 20*time.Second {
 			t.Errorf("guard of %d bytes and name of %d took %v", len(guard), len(name), d)
 		}
 		if dir, _, ok := strings.Cut(guard, "/**"); ok && covered && !strings.ContainsAny(dir, `*?[{\./#`) && dir != "" &&

@@ -304,7 +304,7 @@ func TestLargePlan(t *testing.T) {
 	f := facts(t, verify.Needs(p), "")
 	start := time.Now()
 	findings := verify.Check(p, nil, f)
-	if took := time.Since(start); took > 10*time.Second { // half a second on an idle machine; quadratic work takes minutes
+	if took := time.Since(start); took > 30*time.Second { // half a second on an idle machine; quadratic work takes minutes
 		t.Errorf("10,000 steps take %v", took)
 	}
 	if verify.HasErrors(findings) {

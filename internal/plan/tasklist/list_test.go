@@ -148,10 +148,13 @@ func TestReadIsLinear(t *testing.T) {
 				return time.Since(start)
 			}
 			took(100)
-			small, large := took(500), took(4000)
-			if large > 40*small+200*time.Millisecond {
-				t.Errorf("500 tasks took %v, and 4000 took %v", small, large)
+			var small, large time.Duration
+			for range 5 { // a machine that is busy with other work is slower at times
+				if small, large = took(500), took(4000); large <= 40*small+200*time.Millisecond {
+					return
+				}
 			}
+			t.Errorf("500 tasks took %v, and 4000 took %v", small, large)
 		})
 	}
 }

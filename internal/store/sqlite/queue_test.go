@@ -49,7 +49,7 @@ func gated(t *testing.T) (*sqlite.Store, uint64, *gate) {
 // until polls what can be seen of the queue.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !holds(); {
+	for deadline := time.Now().Add(time.Minute); !holds(); {
 		if time.Now().After(deadline) {
 			t.Fatal("in vain: " + what)
 		}
