@@ -95,7 +95,11 @@ func (t theme) scroll(h view.Happening) []string {
 	}
 	switch h.What {
 	case view.Passed:
-		return []string{t.stepLine(lookOf(engine.Done, ""), row, t.line(row.Title)+passing(h), t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}
+		how := engine.Done
+		if !h.Proven {
+			how = view.DoneUnproven
+		}
+		return []string{t.stepLine(lookOf(how, ""), row, t.line(row.Title)+passing(h), t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}
 	case view.Failed:
 		text, why := fmt.Sprintf("attempt %d", h.Attempt), t.line(h.Text)
 		if h.Loop.Exit != "" {

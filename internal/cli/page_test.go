@@ -236,8 +236,9 @@ func (s *stream) until(text string) {
 
 // The signs of a run's head.
 const (
-	runIs = `<hx-partial hx-target="#run" hx-swap="outerMorph">`
-	done  = `data-st="ok"><svg class="i" aria-hidden="true"><use href="#i-ok"/></svg>done</span><span>`
+	runIs    = `<hx-partial hx-target="#run" hx-swap="outerMorph">`
+	done     = `data-st="ok"><svg class="i" aria-hidden="true"><use href="#i-ok"/></svg>done</span><span>`
+	unproven = `data-st="warn"><svg class="i" aria-hidden="true"><use href="#i-ok"/></svg>done, unproven</span><span>`
 )
 
 const plansHead = "---\ntype: plan\nstatus: draft\nowner: me\n---\n\n"
@@ -283,7 +284,7 @@ func TestPageApproves(t *testing.T) {
 	if status, to, body := b.send(http.MethodPost, "/inbox", answer); status != http.StatusSeeOther || to != run {
 		t.Fatalf("the answer gets %d %s\n%s", status, to, body)
 	}
-	s.until(done)
+	s.until(unproven)
 	if status, _, _ := b.send(http.MethodPost, "/inbox", answer); status != http.StatusNotFound {
 		t.Errorf("a second answer gets %d", status)
 	}
@@ -416,7 +417,7 @@ func TestPageWeaker(t *testing.T) {
 	if status, _, body := b.send(http.MethodPost, run, url.Values{"verb": {"resume"}}); status != http.StatusSeeOther {
 		t.Fatalf("resume gets %d\n%s", status, body)
 	}
-	s.until(done)
+	s.until(unproven)
 	if status, _, _ := b.send(http.MethodPost, run, url.Values{"verb": {"waive"}, "step": {"check"}}); status != http.StatusUnprocessableEntity {
 		t.Errorf("a verb that the page does not offer gets %d", status)
 	}
@@ -438,7 +439,7 @@ func TestPageWeaker(t *testing.T) {
 		}
 	}
 	s = b.follow(b.start("plans/check.md", "weaker", "yes"), 0)
-	s.until(done)
+	s.until(unproven)
 	texts := b.get("/revisions/plans/check.md")
 	for _, want := range []string{"v2 proves or guards less than v1.", "1 step changed", "changed: contract", "<del> &amp;&amp; grep -q all a</del>", `href="?from=1&amp;to=2" aria-current="true"`} {
 		if !strings.Contains(texts, want) {

@@ -71,7 +71,7 @@ func (t theme) isolation(level string) cell {
 // runState says how a run stands, and why.
 func (t theme) runState(s view.Standing) (string, look) {
 	h := s.Head
-	l := lookOf(s.By.Of(h), "")
+	l := lookOf(s.By.Shown(h), "")
 	state := t.glyph(l) + " " + l.word
 	if h.Ended && h.Status == engine.Done {
 		state = t.glyph(l) + " done: " + view.Join(view.Sums(h))
@@ -211,10 +211,6 @@ func (t theme) stepCells(st engine.StepRow, s view.Standing) []cell {
 	if !st.Started.IsZero() && (!st.Finished.IsZero() || !idle) && !leftOut {
 		took = view.Span(view.CmpTime(st.Finished, s.Now).Sub(st.Started))
 	}
-	word := l.word
-	if st.Status == engine.Done && !st.Proven && st.Phase == engine.NoPhase {
-		word = "done, unproven"
-	}
 	return []cell{
 		{t.glyph(l), l.tone},
 		{t.line(st.Number), idleTone},
@@ -223,7 +219,7 @@ func (t theme) stepCells(st engine.StepRow, s view.Standing) []cell {
 		{t.line(st.Agent), idleTone},
 		{tries, warnTone},
 		{took, idleTone},
-		{word, l.tone},
+		{l.word, l.tone},
 	}
 }
 
@@ -420,7 +416,7 @@ func (t theme) list(heads []engine.HeadRow, by view.Stands, now time.Time) []str
 }
 
 func (t theme) runCells(h engine.HeadRow, by view.Stands, now time.Time) []cell {
-	l, took, name := lookOf(by.Of(h), ""), "", t.line(h.Title)
+	l, took, name := lookOf(by.Shown(h), ""), "", t.line(h.Title)
 	if h.Parent.Run != "" {
 		name = fmt.Sprintf("%s, for step %s of %s", name, t.line(view.Above(h.Parent)), h.Parent.Run)
 	}
@@ -470,7 +466,7 @@ func (t theme) end(s view.Standing) []string {
 	if h.CostMicros > 0 {
 		cost = " for " + strings.Join(view.Spending(h, h.Finished), ", ")
 	}
-	l := lookOf(h.Status, "")
+	l := lookOf(s.By.Shown(h), "")
 	switch {
 	case h.Ended && h.Status == engine.Done:
 		lines := t.under(0, l.tone, fmt.Sprintf("%s Done in %s%s: %s.", t.glyph(l), took, cost, view.Join(view.Sums(h))))

@@ -87,6 +87,7 @@ var looks = map[engine.Status]look{
 	engine.Running:    {glyph: "●", ascii: ">", tone: runTone},
 	engine.Waiting:    {glyph: "◆", ascii: "?", tone: youTone},
 	engine.Done:       {glyph: "✓", ascii: "+", tone: okTone},
+	view.DoneUnproven: {glyph: "✓", ascii: "+", tone: warnTone},
 	engine.Failed:     {glyph: "✕", ascii: "x", tone: badTone},
 	engine.Skipped:    {glyph: "–", ascii: "-", tone: idleTone},
 	engine.Waived:     {glyph: "◇", ascii: "w", tone: warnTone},

@@ -24,7 +24,7 @@ import (
 func TestTroublePage(t *testing.T) {
 	var statuses []string
 	for s := range looks {
-		statuses = append(statuses, view.Word(s, engine.NoPhase))
+		statuses = append(statuses, strings.Split(view.Word(s, engine.NoPhase), ", ")...)
 	}
 	for _, p := range constants(t, "../engine", "Phase") {
 		for _, s := range []engine.Status{engine.Running, engine.Done} {

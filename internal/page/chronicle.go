@@ -220,8 +220,11 @@ func (c *chronicle) take(h view.Happening) {
 	}
 	if lines := c.words(h); len(lines) > 0 {
 		l := LogLine{At: clock(h.At), Tone: tonesOf[h.What], Text: lines[0], More: slices.Clone(lines[1:])}
-		if h.What == view.Over && h.Of.State.Head().Status != engine.Done {
+		switch end := h.Of.State.Head(); {
+		case h.What == view.Over && end.Status != engine.Done:
 			l.Tone = "er"
+		case h.What == view.Over && end.Unproven > 0, h.What == view.Passed && !h.Proven:
+			l.Tone = "warn"
 		}
 		if h.What == view.Started {
 			if t := c.tries[[2]string{run, h.Of.Step(h.Step).ID}]; t != nil && len(t.tries) > 0 && t.tries[len(t.tries)-1].same {

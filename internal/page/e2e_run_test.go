@@ -197,11 +197,11 @@ func TestVouches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	do(t, ctx, "start", clicks(".brand", ".drafts"), clicks(`.drafts a[href$="sum.md"]`, "#start"), clicks(`#start [value="start"]`, "#run"), chromedp.WaitVisible(`#run .st[data-st="ok"]`))
+	do(t, ctx, "start", clicks(".brand", ".drafts"), clicks(`.drafts a[href$="sum.md"]`, "#start"), clicks(`#start [value="start"]`, "#run"), chromedp.WaitVisible(`#run .st[data-st="warn"]`))
 	do(t, ctx, "the step", taps("#s-0 .ttl"), chromedp.WaitVisible(`#panel [value="vouch"]`))
 	shots(t, ctx, "run-unproven")
 	var said string
-	do(t, ctx, "it is the work", taps(`#panel [value="vouch"]`), chromedp.WaitNotPresent(`#run .tag.t-warn`), clicks("#s-0 .ttl", "#panel .reason"), chromedp.Text("#panel .reason", &said, chromedp.ByQuery))
+	do(t, ctx, "it is the work", taps(`#panel [value="vouch"]`), chromedp.WaitVisible(`#run .st[data-st="ok"]`), chromedp.WaitNotPresent(`#run [data-st="warn"]`), clicks("#s-0 .ttl", "#panel .reason"), chromedp.Text("#panel .reason", &said, chromedp.ByQuery))
 	if !strings.HasSuffix(said, "says that these are the work: sum.txt") {
 		t.Errorf("the step says %q", said)
 	}

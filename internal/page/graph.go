@@ -99,6 +99,17 @@ func graphOf(nodes []Node, needs [][]int, crit func(from, to int) bool, down boo
 	return g
 }
 
+// joins is the word under which a step is joined with others; "" where it stands alone.
+func (n Node) joins() string {
+	switch {
+	case n.Current:
+		return ""
+	case n.State.Word == string(view.DoneUnproven):
+		return "unproven"
+	}
+	return map[string]string{"ok": "done", "idle": "to go"}[n.State.Tone]
+}
+
 // joined makes one node of all steps of neighbouring columns that are over, or that have not
 // begun, and one of those within a column.
 func joined(nodes []Node, needs [][]int, path map[[2]int]bool) ([]Node, [][]int, map[[2]int]bool) {
@@ -110,34 +121,31 @@ func joined(nodes []Node, needs [][]int, path map[[2]int]bool) ([]Node, [][]int,
 	for i, c := range columns {
 		nodes[i].column, last = c, max(last, c)
 	}
-	whole := make([]string, last+1) // the tone that all of a column have, if it is one that is joined
+	whole := make([]string, last+1) // the word under which all of a column are joined
 	for i := range whole {
 		whole[i] = "?"
 	}
 	for _, n := range nodes {
-		if w := &whole[n.column]; *w == "?" && !n.Current {
-			*w = n.State.Tone
-		} else if *w != n.State.Tone || n.Current {
+		if w := &whole[n.column]; *w == "?" {
+			*w = n.joins()
+		} else if *w != n.joins() {
 			*w = ""
 		}
 	}
 	first := make([]int, last+1) // the first column of those that are joined with this one
 	for c := range first {
 		first[c] = c
-		if c > 0 && whole[c] == whole[c-1] && (whole[c] == "ok" || whole[c] == "idle") {
+		if c > 0 && whole[c] == whole[c-1] && whole[c] != "" {
 			first[c] = first[c-1]
 		}
 	}
 	type group struct {
 		column int
-		tone   string
+		word   string
 	}
 	count, at, to := map[group]int{}, map[group]int{}, make([]int, len(nodes))
 	of := func(n Node) group {
-		if n.Current || n.State.Tone != "ok" && n.State.Tone != "idle" {
-			return group{}
-		}
-		return group{first[n.column], n.State.Tone}
+		return group{first[n.column], n.joins()}
 	}
 	for _, n := range nodes {
 		count[of(n)]++
@@ -145,15 +153,14 @@ func joined(nodes []Node, needs [][]int, path map[[2]int]bool) ([]Node, [][]int,
 	var few []Node
 	for i, n := range nodes {
 		g := of(n)
-		if g.tone == "" || count[g] == 1 {
+		if g.word == "" || count[g] == 1 {
 			to[i], few = len(few), append(few, n)
 			continue
 		}
 		j, known := at[g]
 		if !known {
 			j, at[g] = len(few), len(few)
-			word := map[string]string{"ok": "done", "idle": "to go"}[g.tone]
-			few = append(few, Node{Key: "of-" + n.Key, Number: fmt.Sprint(count[g]), Name: word, Title: view.Plural(count[g], "step", "steps") + " " + word, State: n.State})
+			few = append(few, Node{Key: "of-" + n.Key, Number: fmt.Sprint(count[g]), Name: g.word, Title: view.Plural(count[g], "step", "steps") + " " + g.word, State: n.State})
 		}
 		to[i] = j
 	}

@@ -86,7 +86,7 @@ func home(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 	}
 	plans := map[string]PlanRow{} // of files of which something was run, by path
 	for _, head := range slices.Backward(found.Heads) {
-		plans[head.Path] = PlanRow{planPath(head.Path), head.Path, head.Title, true, stateOf(found.By.Of(head), ""), ago(head.Started, now)}
+		plans[head.Path] = PlanRow{planPath(head.Path), head.Path, head.Title, true, stateOf(found.By.Shown(head), ""), ago(head.Started, now)}
 	}
 	for _, head := range found.Heads {
 		row := runRow(head, found.By, now)
@@ -132,7 +132,7 @@ func planPath(file string) string { return "/plans/" + (&url.URL{Path: file}).Es
 
 func runRow(h engine.HeadRow, by view.Stands, now time.Time) RunRow {
 	row := RunRow{
-		ID: h.Run, Title: h.Title, Version: h.Version, State: stateOf(by.Of(h), ""), Reason: h.Reason, Done: h.Settled, Total: h.Total,
+		ID: h.Run, Title: h.Title, Version: h.Version, State: stateOf(by.Shown(h), ""), Reason: h.Reason, Done: h.Settled, Total: h.Total,
 		Percent: percent(int64(h.Settled), int64(h.Total)), Spent: view.Join(view.Spent(h, now)), Started: ago(h.Started, now),
 		Sub: h.Parent.Run != "", Waiting: by.Open(h), WaitsForMerge: h.Branch.Waits,
 	}

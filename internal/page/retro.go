@@ -56,7 +56,7 @@ func retro(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 	if err := c.read(ctx); err != nil {
 		return sheet{}, err
 	}
-	x := Retro{Run: head.Run, Title: head.Title, State: stateOf(st.By.Of(head), ""), Sum: back.Sum(), Meters: metersOf(st, view.Outlook{}), Foreseen: foreseen(back.Foreseen)}
+	x := Retro{Run: head.Run, Title: head.Title, State: stateOf(st.By.Shown(head), ""), Sum: back.Sum(), Meters: metersOf(st, view.Outlook{}), Foreseen: foreseen(back.Foreseen)}
 	x.Over, x.Said = overBudget(head, st.Now), c.minutes.said
 	if back.Happened.Attempts > 0 {
 		x.Parts, x.Agents, x.Steps = c.parts(back, head.Finished, st.Now), byAgent(st.Steps), bySteps(head.Run, back)

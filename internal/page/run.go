@@ -118,7 +118,7 @@ type StepRow struct {
 	Attempts                     int
 	Verdict, Loop, Said, Took    string
 	Since                        int64
-	Unproven, Tried, Retry, Skip bool
+	Tried, Retry, Skip           bool
 	Vouch                        bool // a person may say that what it changed is its work
 	Failure                      *Failure
 	Child                        string
@@ -364,7 +364,7 @@ func (c *chronicle) sameScript(p place, retry bool) string {
 func runHead(st view.Standing) RunHead {
 	h := st.Head
 	x := RunHead{
-		ID: h.Run, Title: h.Title, Reason: h.Reason, By: h.ApprovedBy, Version: h.Version, State: stateOf(st.By.Of(h), ""), Started: ago(h.Started, st.Now),
+		ID: h.Run, Title: h.Title, Reason: h.Reason, By: h.ApprovedBy, Version: h.Version, State: stateOf(st.By.Shown(h), ""), Started: ago(h.Started, st.Now),
 		Counts: view.Join(view.Sums(h)),
 	}
 	if h.Path != "" && h.Parent.Run == "" {
@@ -386,7 +386,7 @@ func runHead(st view.Standing) RunHead {
 		x.Note, x.NoteDo = "Nobody carries this run on. Press Resume, or at a terminal:", "piton resume "+h.Run
 	}
 	if h.Ended {
-		x.Ended, x.EndTone = cameOut(st), stateOf(h.Status, "").Tone
+		x.Ended, x.EndTone = cameOut(st), x.State.Tone
 		if h.Branch.Waits {
 			x.Branch = h.Branch.Name
 		}
@@ -491,8 +491,7 @@ func stepRow(st view.Standing, s engine.StepRow) StepRow {
 	}
 	counts := slices.Contains([]engine.Status{engine.Done, engine.Waived, engine.Skipped}, s.Status)
 	over := st.Head.Ended && st.Head.Status != engine.Failed
-	row.Unproven = s.Status == engine.Done && !s.Proven
-	row.Vouch = row.Unproven && st.Vouches(s)
+	row.Vouch = s.Status == engine.Done && st.Vouches(s)
 	row.Tried = s.Attempts > 0 && !counts
 	row.Retry = !over && (s.Status == engine.Failed || s.Status == engine.Skipped || s.Status == engine.Waiting && s.Attempts > 0)
 	row.Skip = !over && !counts && s.Status != engine.Running

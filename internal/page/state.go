@@ -18,6 +18,7 @@ var looks = map[engine.Status]State{
 	engine.Running:    {Tone: "run", Glyph: "run"},
 	engine.Waiting:    {Tone: "you", Glyph: "you"},
 	engine.Done:       {Tone: "ok", Glyph: "ok"},
+	view.DoneUnproven: {Tone: "warn", Glyph: "ok"},
 	engine.Failed:     {Tone: "bad", Glyph: "bad"},
 	engine.Skipped:    {Tone: "idle", Glyph: "skip"},
 	engine.Waived:     {Tone: "warn", Glyph: "skip"},

@@ -105,9 +105,6 @@ func (r *Report) markdown() []byte {
 	b.WriteString("\n### Steps\n\n| | Step | By | Result | Proof | Attempts | Took | Used |\n|--:|---|---|---|---|--:|--:|---|\n")
 	for _, s := range cases(r.Steps) {
 		result := s.State.Word
-		if s.Unproven {
-			result += ", unproven"
-		}
 		if !s.Counts || s.Unproven {
 			result += reasoned(s.Reason)
 		}

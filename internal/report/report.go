@@ -135,7 +135,7 @@ type Words struct {
 
 // tones of statuses; any other is "idle".
 var tones = map[engine.Status]string{
-	engine.Running: "run", engine.Replanning: "run", engine.Waiting: "you", engine.Done: "ok", engine.Failed: "bad",
+	engine.Running: "run", engine.Replanning: "run", engine.Waiting: "you", engine.Done: "ok", view.DoneUnproven: "warn", engine.Failed: "bad",
 	engine.Waived: "warn", engine.Regressed: "warn", engine.Paused: "warn", view.Interrupted: "warn",
 }
 
@@ -177,13 +177,12 @@ func Collect(ctx context.Context, s Source, head engine.HeadRow) (*Report, error
 	}
 	head = st.Head
 	r := &Report{
-		ID: head.Run, Title: head.Title, Path: head.Path, By: head.ApprovedBy, Version: head.Version, Reason: head.Reason, Status: st.By.Of(head),
+		ID: head.Run, Title: head.Title, Path: head.Path, By: head.ApprovedBy, Version: head.Version, Reason: head.Reason, Status: st.By.Of(head), State: stateOf(st.By.Shown(head), ""),
 		Begun: moment(head.Started), Ended: moment(head.Finished), Exact: head.Started.UTC().Format("2006-01-02T15:04:05"), Made: moment(st.Now),
 		Sums: view.Sums(head), Spent: view.Spending(head, st.Now), Proven: head.Proven, Total: head.Total,
 		Cost:      view.Used(head.Effort.Tokens.Amount(), head.Effort.Cost.Amount()),
 		Isolation: head.Isolation, Branch: head.Branch.Name, Plan: s.Plan, Context: s.About, Retro: s.Words.Retro(s.Retro),
 	}
-	r.State = stateOf(r.Status, "")
 	r.Took = head.Work.At(view.CmpTime(head.Finished, st.Now)).Milliseconds()
 	c := &chronicle{run: head.Run, tries: map[[2]string]*tries{}, words: s.Words.Happening}
 	fresh, err := s.Reader.Feed(head.Stream).Fresh(ctx)
@@ -223,7 +222,7 @@ func steps(ctx context.Context, r view.Reader, st view.Standing, c *chronicle) (
 	var all []Step
 	for _, row := range st.Steps {
 		x := Step{
-			Number: row.Number, ID: row.ID, Title: row.Title, Agent: row.Agent, Reason: row.Reason, Status: row.Status, Verdict: row.Verdict, State: stateOf(row.Status, row.Phase),
+			Number: row.Number, ID: row.ID, Title: row.Title, Agent: row.Agent, Reason: row.Reason, Status: row.Status, Verdict: row.Verdict, State: stateOf(st.Shown(row)),
 			Needs: row.Needs, Took: row.Effort.WorkMs + row.Effort.CheckMs, Unproven: row.Status == engine.Done && !row.Proven,
 			Counts: row.Status == engine.Done || row.Status == engine.Waived || row.Status == engine.Skipped,
 		}

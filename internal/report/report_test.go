@@ -20,6 +20,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -43,7 +44,7 @@ func ledger() *Report {
 				Files: []File{{"docs/callers.md", 3, 1}, {"logo.png", -1, -1}}, Diff: "diff --git a/docs/callers.md b/docs/callers.md\n@@ -1 +1,3 @@\n-old\n+a\n+b\n+c\n",
 			},
 			{
-				Number: "2", ID: "tests", Title: "Tests for a | pipe", Agent: "coder", Status: engine.Done, Verdict: engine.Pass, State: stateOf(engine.Done, ""), Counts: true, Unproven: true, Reason: "nothing failed before", Needs: []string{"callers"}, Took: 84_500,
+				Number: "2", ID: "tests", Title: "Tests for a | pipe", Agent: "coder", Status: engine.Done, Verdict: engine.Pass, State: stateOf(view.DoneUnproven, ""), Counts: true, Unproven: true, Reason: "nothing failed before", Needs: []string{"callers"}, Took: 84_500,
 				Checks: append(contract("go test ./payments 2>&1 |\n  tee `tty`"), Check{"lint", "golint", "", 1, false}),
 				Attempts: []Attempt{
 					{N: 1, Agent: "coder", How: "exit 0", Words: "done!", Answers: said(engine.Fail, "fail: exit 1, wanted 0, 9.4s", "capture_test.go:41:12: undefined: ErrReplayed\n"), Became: "fail", Reason: "contract exited 1, wanted 0", Over: true},
@@ -284,7 +285,7 @@ func TestJUnit(t *testing.T) {
 
 // The words of a badge say how the run stands, whoever cannot see its colour.
 func TestBadge(t *testing.T) {
-	for status, tone := range map[engine.Status]string{engine.Done: "#17784a", engine.Failed: "#c02c27", engine.Waiting: "#7038c8", engine.Running: "#1d5fd1", engine.Cancelled: "#6b6b62"} {
+	for status, tone := range map[engine.Status]string{engine.Done: "#17784a", view.DoneUnproven: "#8a5a00", engine.Failed: "#c02c27", engine.Waiting: "#7038c8", engine.Running: "#1d5fd1", engine.Cancelled: "#6b6b62"} {
 		r := ledger()
 		r.Status, r.State = status, stateOf(status, "")
 		body, err := r.Write(Badge)

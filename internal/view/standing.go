@@ -47,6 +47,14 @@ func (s Stands) Of(h engine.HeadRow) engine.Status {
 	return Interrupted
 }
 
+// Shown is how people see a run where they do not read beside it how much of it is proven.
+func (s Stands) Shown(h engine.HeadRow) engine.Status {
+	if is := s.Of(h); is != engine.Done || h.Unproven == 0 {
+		return is
+	}
+	return DoneUnproven
+}
+
 // Open is how many items a run waits for.
 func (s Stands) Open(h engine.HeadRow) int { return max(h.Open, len(s.Asks[h.Run])) }
 
@@ -72,7 +80,7 @@ func (s Standing) Adrift() bool { return !s.Head.Ended && !s.Carried }
 
 // Shown is how people see a step. It waits where what carries it out asks somebody; it is interrupted
 // where nobody carries it on, and ready if nothing of it has begun; nothing comes of it any more where
-// the run has ended.
+// the run has ended. Where it is done, it is said whether that is proven.
 func (s Standing) Shown(st engine.StepRow) (engine.Status, engine.Phase) {
 	unsettled := slices.Contains([]engine.Status{engine.Pending, engine.Ready, engine.Running, engine.Blocked}, st.Status)
 	running := st.Status == engine.Running
@@ -85,6 +93,8 @@ func (s Standing) Shown(st engine.StepRow) (engine.Status, engine.Phase) {
 		return engine.Ready, ""
 	case running && s.Adrift():
 		return Interrupted, ""
+	case bare(st) && st.Phase == engine.NoPhase:
+		return DoneUnproven, ""
 	}
 	return st.Status, st.Phase
 }
@@ -184,10 +194,9 @@ func forgone(s Standing) (engine.StepRow, bool) {
 }
 
 func firstUnproven(steps []engine.StepRow) (engine.StepRow, bool) {
-	unproven := func(st engine.StepRow) bool { return st.Status == engine.Done && !st.Proven }
-	i := slices.IndexFunc(steps, func(st engine.StepRow) bool { return unproven(st) && !st.Bond.Parts })
+	i := slices.IndexFunc(steps, func(st engine.StepRow) bool { return bare(st) && !st.Bond.Parts })
 	if i < 0 { // of a step for each of no items
-		i = slices.IndexFunc(steps, unproven)
+		i = slices.IndexFunc(steps, bare)
 	}
 	if i < 0 {
 		return engine.StepRow{}, false
@@ -210,6 +219,9 @@ func firstFailed(steps []engine.StepRow) (engine.StepRow, bool) {
 	}
 	return first, found
 }
+
+// bare reports whether a step is done without a proof.
+func bare(st engine.StepRow) bool { return st.Status == engine.Done && !st.Proven }
 
 // Above names the step that a run carries out, and the item that the step is for.
 func Above(p engine.Parent) string {

@@ -116,7 +116,7 @@ func Unproven(rows []engine.StepRow) []string {
 	const most = 3
 	var all []string
 	for _, r := range rows {
-		if r.Status == engine.Done && !r.Proven && r.Reason != "" {
+		if bare(r) && r.Reason != "" {
 			why := r.Reason
 			if !r.Bond.Leans { // else all of it is what a person is asked to look at
 				why, _, _ = strings.Cut(why, "; ")
@@ -176,6 +176,10 @@ func Word(s engine.Status, p engine.Phase) string {
 // Interrupted is how people see what was under way when its owner ended. The
 // journal has no such status: it does not say who carries a run on.
 const Interrupted engine.Status = "interrupted"
+
+// DoneUnproven is how people see a step that is done without a proof, and a run that has such a
+// step. The journal calls both done.
+const DoneUnproven engine.Status = "done, unproven"
 
 // Span writes a duration for people: 0.4s, 30s, 1m48s, 2h05m.
 func Span(d time.Duration) string {
