@@ -197,7 +197,7 @@ func (t theme) below(st engine.StepRow, s view.Standing, indent int) []string {
 
 // progress says how far a run is that carries out a step.
 func (t theme) progress(h engine.HeadRow, by view.Stands) string {
-	return fmt.Sprintf("run %s of %s: %s, %d of %d finished", h.Run, t.line(h.Path), lookOf(by.Of(h), "").word, h.Settled, h.Total)
+	return fmt.Sprintf("run %s of %s: %s, %d of %d finished", h.Run, t.line(h.Path), lookOf(by.Shown(h), "").word, h.Settled, h.Total)
 }
 
 func (t theme) stepCells(st engine.StepRow, s view.Standing) []cell {

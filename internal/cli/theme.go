@@ -109,7 +109,7 @@ func lookOf(s engine.Status, p engine.Phase) look {
 		l = look{glyph: "·", ascii: ".", tone: plainTone}
 	case s == engine.Running && p == engine.Retrying:
 		l = look{glyph: "↻", ascii: "r", tone: warnTone}
-	case s == engine.Running && p == engine.Verifying, s == engine.Done && p == engine.Ratchet:
+	case s == engine.Running && p == engine.Verifying, (s == engine.Done || s == view.DoneUnproven) && p == engine.Ratchet:
 		l.ascii = "~"
 	}
 	l.word = view.Word(s, p)

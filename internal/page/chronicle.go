@@ -220,10 +220,10 @@ func (c *chronicle) take(h view.Happening) {
 	}
 	if lines := c.words(h); len(lines) > 0 {
 		l := LogLine{At: clock(h.At), Tone: tonesOf[h.What], Text: lines[0], More: slices.Clone(lines[1:])}
-		switch end := h.Of.State.Head(); {
-		case h.What == view.Over && end.Status != engine.Done:
+		if h.What == view.Over && h.Of.State.Head().Status != engine.Done {
 			l.Tone = "er"
-		case h.What == view.Over && end.Unproven > 0, h.What == view.Passed && !h.Proven:
+		}
+		if h.What == view.Passed && !h.Proven {
 			l.Tone = "warn"
 		}
 		if h.What == view.Started {

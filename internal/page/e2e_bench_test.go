@@ -72,12 +72,12 @@ func TestFlood(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(ws, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, "the end", shows(`#run .st:is([data-st="ok"], [data-st="warn"])`))
+	do(t, ctx, "the end", shows(`#run .st:has([href="#i-ok"])`))
 	took := time.Since(began)
 	t.Logf("%.0f events a second", float64(strings.Count(says(t, ws, "log", run, "--json"), "\n"))/took.Seconds())
 	misses(t, ctx, "at the end")
 	var done int
-	do(t, ctx, "its steps", chromedp.Evaluate(`document.querySelectorAll('#steps .g:is([data-st="ok"], [data-st="warn"])').length`, &done))
+	do(t, ctx, "its steps", chromedp.Evaluate(`document.querySelectorAll('#steps .g:has([href="#i-ok"])').length`, &done))
 	if done != steps {
 		t.Errorf("%d of %d steps are done on the page", done, steps)
 	}

@@ -91,7 +91,7 @@ func (w *Workspace) findRuns(ctx context.Context, h *hits) error {
 	for _, head := range heads {
 		if !seen[head.Run] {
 			seen[head.Run] = true
-			h.add(Hit{"/runs/" + head.Run, "run", head.Title, view.Word(by.Of(head), "") + ", " + head.Run})
+			h.add(Hit{"/runs/" + head.Run, "run", head.Title, view.Word(by.Shown(head), "") + ", " + head.Run})
 		}
 	}
 	if len(h.words) == 0 {

@@ -110,8 +110,8 @@ func (n Node) joins() string {
 	return map[string]string{"ok": "done", "idle": "to go"}[n.State.Tone]
 }
 
-// joined makes one node of all steps of neighbouring columns that are over, or that have not
-// begun, and one of those within a column.
+// joined makes one node of all steps of neighbouring columns that are proven, that are unproven,
+// or that have not begun, and one of those within a column.
 func joined(nodes []Node, needs [][]int, path map[[2]int]bool) ([]Node, [][]int, map[[2]int]bool) {
 	columns, err := dag.Columns(needs)
 	if err != nil {

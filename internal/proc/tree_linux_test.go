@@ -399,7 +399,7 @@ func TestNothingOutlivesTheHarness(t *testing.T) {
 				slices.Sort(took)
 				t.Logf("all dead after %v", took)
 				// a machine that is busy with other work is slower at times
-				if best := took[0]; best > time.Second {
+				if best := took[0]; best > 300*time.Millisecond {
 					t.Errorf("the tree outlives its harness by %v", best)
 				}
 			})

@@ -16,7 +16,7 @@ func (r *Report) badge() []byte {
 	const name = "piton"
 	says := r.State.Word
 	if r.Total > 0 {
-		says += fmt.Sprintf(", %d of %s proven", r.Proven, view.Plural(r.Total, "step", "steps"))
+		says += fmt.Sprintf(": %d of %s proven", r.Proven, view.Plural(r.Total, "step", "steps"))
 	}
 	// The text is set into the width that it is given, whatever the font is.
 	wide := func(s string) int { return utf8.RuneCountInString(s)*13/2 + 12 }

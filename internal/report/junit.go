@@ -103,7 +103,7 @@ func (r *Report) junit() []byte {
 		}
 	}
 	property("run", r.ID)
-	property("status", r.State.Word)
+	property("status", string(r.Status))
 	property("plan", r.Path)
 	property("revision", fmt.Sprint(r.Version))
 	property("approved by", r.By)

@@ -221,8 +221,12 @@ func steps(ctx context.Context, r view.Reader, st view.Standing, c *chronicle) (
 	}
 	var all []Step
 	for _, row := range st.Steps {
+		state := stateOf(row.Status, row.Phase)
+		if row.Status == engine.Done && !row.Proven {
+			state = stateOf(view.DoneUnproven, row.Phase)
+		}
 		x := Step{
-			Number: row.Number, ID: row.ID, Title: row.Title, Agent: row.Agent, Reason: row.Reason, Status: row.Status, Verdict: row.Verdict, State: stateOf(st.Shown(row)),
+			Number: row.Number, ID: row.ID, Title: row.Title, Agent: row.Agent, Reason: row.Reason, Status: row.Status, Verdict: row.Verdict, State: state,
 			Needs: row.Needs, Took: row.Effort.WorkMs + row.Effort.CheckMs, Unproven: row.Status == engine.Done && !row.Proven,
 			Counts: row.Status == engine.Done || row.Status == engine.Waived || row.Status == engine.Skipped,
 		}
@@ -292,7 +296,11 @@ func (c *chronicle) take(r engine.Record) error {
 			continue // the step that the run carries out tells of it
 		}
 		if said := c.words(h); len(said) > 0 {
-			c.lines = append(c.lines, Line{At: moment(h.At), Tone: tonesOf[h.What], Text: said[0], More: said[1:]})
+			l := Line{At: moment(h.At), Tone: tonesOf[h.What], Text: said[0], More: said[1:]}
+			if h.What == view.Passed && !h.Proven {
+				l.Tone = "warn"
+			}
+			c.lines = append(c.lines, l)
 		}
 	}
 	by := func(step string) *tries {

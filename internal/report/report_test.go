@@ -289,7 +289,7 @@ func TestBadge(t *testing.T) {
 		r := ledger()
 		r.Status, r.State = status, stateOf(status, "")
 		body, err := r.Write(Badge)
-		if err != nil || !strings.Contains(string(body), `aria-label="piton: `+string(status)+`, 2 of 5 steps proven"`) || !strings.Contains(string(body), tone) {
+		if err != nil || !strings.Contains(string(body), `aria-label="piton: `+string(status)+`: 2 of 5 steps proven"`) || !strings.Contains(string(body), tone) {
 			t.Errorf("%s: %v\n%s", status, err, body)
 		}
 	}

@@ -174,8 +174,8 @@ func (x *Retro) steps(ctx context.Context, r Reader, head engine.HeadRow) error 
 		}
 	}
 	for _, row := range rows {
-		if row.Status == engine.Done && !row.Proven {
-			fell[row.ID] = append(fell[row.ID], fall{unproven, "done, unproven"})
+		if bare(row) {
+			fell[row.ID] = append(fell[row.ID], fall{unproven, string(DoneUnproven)})
 		}
 		x.Steps = append(x.Steps, RetroStep{
 			ID: row.ID, Number: row.Number, Title: row.Title, Status: row.Status, Reason: row.Reason, Proven: row.Proven, Failed: List(failed[row.ID]), fell: fell[row.ID],

@@ -47,7 +47,7 @@ func (s Stands) Of(h engine.HeadRow) engine.Status {
 	return Interrupted
 }
 
-// Shown is how people see a run where they do not read beside it how much of it is proven.
+// Shown is how people see a run: where it is done, also whether all of that is proven.
 func (s Stands) Shown(h engine.HeadRow) engine.Status {
 	if is := s.Of(h); is != engine.Done || h.Unproven == 0 {
 		return is
@@ -93,8 +93,8 @@ func (s Standing) Shown(st engine.StepRow) (engine.Status, engine.Phase) {
 		return engine.Ready, ""
 	case running && s.Adrift():
 		return Interrupted, ""
-	case bare(st) && st.Phase == engine.NoPhase:
-		return DoneUnproven, ""
+	case bare(st):
+		return DoneUnproven, st.Phase
 	}
 	return st.Status, st.Phase
 }

@@ -167,7 +167,7 @@ func Word(s engine.Status, p engine.Phase) string {
 	switch {
 	case s == engine.Running && (p == engine.Verifying || p == engine.Baseline || p == engine.Retrying || p == engine.Revising):
 		return string(p)
-	case s == engine.Done && p == engine.Ratchet:
+	case (s == engine.Done || s == DoneUnproven) && p == engine.Ratchet:
 		return "proving again"
 	}
 	return string(s)
@@ -177,8 +177,8 @@ func Word(s engine.Status, p engine.Phase) string {
 // journal has no such status: it does not say who carries a run on.
 const Interrupted engine.Status = "interrupted"
 
-// DoneUnproven is how people see a step that is done without a proof, and a run that has such a
-// step. The journal calls both done.
+// DoneUnproven is how people see a step that is done without a proof, and a run that counts such
+// a step. The journal calls both done.
 const DoneUnproven engine.Status = "done, unproven"
 
 // Span writes a duration for people: 0.4s, 30s, 1m48s, 2h05m.
