@@ -184,7 +184,7 @@ func TestKeys(t *testing.T) {
 	do(t, ctx, "enter answers nothing", chromedp.Evaluate(`(() => { const f = document.getElementsByName("args.path")[0]; f.focus(); f.value = "../out.txt"; })()`, nil), presses(kb.Enter), shows(`[name="args.path"]`))
 	do(t, ctx, "a wrong value", chromedp.Evaluate(`document.getElementsByName("args")[0].value = '{"path": 3, "content": "planned"}'`, nil), presses(kb.Enter, input.ModifierCtrl), shows(`main [role="alert"]`))
 	shots(t, ctx, "inbox-wrong")
-	do(t, ctx, "another one", chromedp.Evaluate(`(() => { const f = document.getElementsByName("args.path")[0]; f.value = "other.txt"; f.blur(); })()`, nil), presses("a"), shows(`#run .st[data-st="ok"]`))
+	do(t, ctx, "another one", chromedp.Evaluate(`(() => { const f = document.getElementsByName("args.path")[0]; f.value = "other.txt"; f.blur(); })()`, nil), presses("a"), shows(`#run .st[data-st="warn"]`))
 	if body, err := os.ReadFile(filepath.Join(ws, "other.txt")); err != nil || string(body) != "planned" {
 		t.Errorf("the call wrote %q, %v", body, err)
 	}
