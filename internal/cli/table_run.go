@@ -417,6 +417,7 @@ func (t theme) list(heads []engine.HeadRow, by view.Stands, now time.Time) []str
 
 func (t theme) runCells(h engine.HeadRow, by view.Stands, now time.Time) []cell {
 	l, took, name := lookOf(by.Shown(h), ""), "", t.line(h.Title)
+	l.word = view.Word(by.Of(h), "") // there is no room to say what is not proven
 	if h.Parent.Run != "" {
 		name = fmt.Sprintf("%s, for step %s of %s", name, t.line(view.Above(h.Parent)), h.Parent.Run)
 	}
