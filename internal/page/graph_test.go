@@ -34,8 +34,8 @@ func wide(layers, width, done int) view.Standing {
 	return st
 }
 
-// A graph of few steps has each of them, and one of many joins those that are proven, those that
-// are unproven, and those to come; what is at work, and what is looked at, is never joined.
+// A graph of few steps has each of them. One of many joins those that are proven, those that are
+// unproven, and those to come. What is at work, and what is looked at, is never joined.
 func TestGraph(t *testing.T) {
 	few := graph(wide(3, 4, 1), map[string]bool{"s2-1": true}, view.Outlook{}, "s1-2")
 	if len(few.Nodes) != 12 || len(few.Edges) != 16 {

@@ -221,13 +221,13 @@ func steps(ctx context.Context, r view.Reader, st view.Standing, c *chronicle) (
 	}
 	var all []Step
 	for _, row := range st.Steps {
-		state := stateOf(row.Status, row.Phase)
-		if row.Status == engine.Done && !row.Proven {
-			state = stateOf(view.DoneUnproven, row.Phase)
+		seen, unproven := row.Status, row.Status == engine.Done && !row.Proven
+		if unproven {
+			seen = view.DoneUnproven
 		}
 		x := Step{
-			Number: row.Number, ID: row.ID, Title: row.Title, Agent: row.Agent, Reason: row.Reason, Status: row.Status, Verdict: row.Verdict, State: state,
-			Needs: row.Needs, Took: row.Effort.WorkMs + row.Effort.CheckMs, Unproven: row.Status == engine.Done && !row.Proven,
+			Number: row.Number, ID: row.ID, Title: row.Title, Agent: row.Agent, Reason: row.Reason, Status: row.Status, Verdict: row.Verdict, State: stateOf(seen, row.Phase),
+			Needs: row.Needs, Took: row.Effort.WorkMs + row.Effort.CheckMs, Unproven: unproven,
 			Counts: row.Status == engine.Done || row.Status == engine.Waived || row.Status == engine.Skipped,
 		}
 		if row.Effort.Tokens != (engine.Told{}) || row.Effort.Cost != (engine.Told{}) {
