@@ -1,0 +1,6 @@
+//go:build gate
+
+package tier
+
+// Gate reports whether this is the gate.
+const Gate = true
