@@ -281,12 +281,8 @@ func (p *Product) readFile(file string) ([]byte, error) {
 	if p.Guest {
 		return p.guestRead(file)
 	}
-	return ReadPlan(file)
+	return ReadPlan(file, file)
 }
-
-// ReadPlan reads the bytes of the plan at path, one more than a plan may have at
-// the most. Its errors are problems that name the path.
-func ReadPlan(path string) ([]byte, error) { return readPlan(path, path) }
 
 // IsPlan reports whether a word of the person is the path of a file that can be read.
 func (p *Product) IsPlan(ctx context.Context, word string) bool {
@@ -294,7 +290,7 @@ func (p *Product) IsPlan(ctx context.Context, word string) bool {
 	return err == nil
 }
 
-// readPlan is ReadPlan for a path that the person gave.
+// readPlan is [ReadPlan] for a path that the person gave.
 func (p *Product) readPlan(ctx context.Context, path string) (body []byte, err error) {
 	if p.Files != nil {
 		return p.Files.Read(path)
@@ -305,14 +301,14 @@ func (p *Product) readPlan(ctx context.Context, path string) (body []byte, err e
 			err = p.admits(ctx, path)
 		}
 	case path == "-":
-		return readPlan(path, path)
+		return ReadPlan(path, path)
 	case project.Written(p.relative(path)):
 		return nil, &Problem{
 			Code: Invalid, Message: path + " only shows what a run has made of its plan: Piton writes it and never reads it",
 			Hint: "give the plan's own document; piton import " + engine.ShellWord(path) + " makes a new plan of it",
 		}
 	default:
-		body, err = readPlan(path, p.at(path))
+		body, err = ReadPlan(path, p.at(path))
 	}
 	if problem, ok := errors.AsType[*Problem](err); ok && problem.Code == NotFound {
 		problem.Hint = cmp.Or(p.similar(path), p.others())
@@ -370,8 +366,9 @@ func (p *Product) at(path string) string {
 	return filepath.Join(p.Here, path)
 }
 
-// readPlan reads a file that is called path in messages.
-func readPlan(path, file string) ([]byte, error) {
+// ReadPlan reads the bytes of the plan in a file, one more than a plan may have at the most.
+// Its errors are problems that call it path.
+func ReadPlan(path, file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil && path == "-":

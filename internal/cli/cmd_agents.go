@@ -161,7 +161,7 @@ func (a *app) hears(name string, why engine.Cause) {
 // try tries agents and hands on how each did.
 func (a *app) try(ctx context.Context, place api.Place, conf config.Config, names []string, hear func(string, engine.Cause), tell func(triedAgent)) ([]triedAgent, error) {
 	docs := []triedAgent{}
-	err := owner.TryAgents(ctx, place, conf, a.env, names, hear, func(t owner.Tried) {
+	err := owner.TryAgents(ctx, place, conf, a.env, a.program, names, hear, func(t owner.Tried) {
 		d := triedOf(t)
 		docs = append(docs, d)
 		tell(d)

@@ -126,14 +126,16 @@ func (a *app) showChanges(ctx context.Context, c view.Changes, stat bool) error 
 
 // paged shows a text through the pager that git uses; false where there is none.
 func (a *app) paged(ctx context.Context, text string) bool {
-	name, err := exec.CommandContext(ctx, "git", "var", "GIT_PAGER").Output()
+	ask := exec.CommandContext(ctx, "git", "var", "GIT_PAGER")
+	ask.Dir, ask.Env = a.dir, a.env
+	name, err := ask.Output()
 	pager := strings.TrimSpace(string(name))
 	if err != nil || pager == "" || pager == "cat" {
 		return false
 	}
 	c := exec.CommandContext(ctx, "sh", "-c", pager)
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), a.out, a.err
-	c.Env = slices.Clone(a.env)
+	c.Dir, c.Env = a.dir, slices.Clone(a.env)
 	if a.environ()["LESS"] == "" {
 		c.Env = append(c.Env, "LESS=FRX")
 	}

@@ -75,17 +75,17 @@ func (s *session) do(ctx context.Context, request string, f doFlags) error {
 	}
 	path, there, err := fileFor(filepath.Join(s.Place.Dir, "plans"), text)
 	if err == nil {
-		err = stays(s.Place.Dir, path)
+		err = s.app.stays(s.Place.Dir, path)
 	}
 	if err != nil {
 		return err
 	}
-	path = nearName(path)
+	path = s.app.nearName(path)
 	if doc := s.Verify(ctx, path, text); !doc.OK() {
 		return s.app.unwritten(doc)
 	}
 	if !there {
-		if err := writeNew(path, text); err != nil {
+		if err := s.app.writeNew(path, text); err != nil {
 			return err
 		}
 	}
@@ -196,7 +196,7 @@ func isThere(path string) bool {
 
 // stays refuses a file of the workspace whose directory is a link out of it: what lies
 // there is none of this workspace's plans.
-func stays(workspace, path string) error {
+func (a *app) stays(workspace, path string) error {
 	if rel, err := filepath.Rel(workspace, path); err != nil || !filepath.IsLocal(rel) {
 		return nil // the person named a file elsewhere
 	}
@@ -211,7 +211,7 @@ func stays(workspace, path string) error {
 			}
 		}
 		return &api.Problem{
-			Code: api.Invalid, Message: fmt.Sprintf("%s is a link that leads out of the workspace, so no plan is written there", nearName(dir)),
+			Code: api.Invalid, Message: fmt.Sprintf("%s is a link that leads out of the workspace, so no plan is written there", a.nearName(dir)),
 			Hint: "make it a directory, or write the plan to another file with -o",
 		}
 	}

@@ -127,7 +127,7 @@ func (a *app) put(l *laid, f fmtFlags) error {
 	case f.write && l.File == "-":
 		return misuse("standard input cannot be written to", "leave out --write: the layout goes to standard output")
 	case f.write && l.Changed:
-		if err := rewrite(l.File, l.seen, l.text); err != nil {
+		if err := a.rewrite(l.File, l.seen, l.text); err != nil {
 			return err
 		}
 		if !a.json {
@@ -161,7 +161,7 @@ func (a *app) source(path string) ([]byte, error) {
 		}
 		return p.Files.Read(path)
 	case path != "-":
-		return api.ReadPlan(path)
+		return api.ReadPlan(path, a.at(path))
 	}
 	text, err := io.ReadAll(io.LimitReader(a.in, plan.MaxBytes+1))
 	if err != nil {
@@ -171,8 +171,8 @@ func (a *app) source(path string) ([]byte, error) {
 }
 
 // rewrite puts text in the place of a document that still has the bytes seen.
-func rewrite(path string, seen, text []byte) error {
-	err := project.Replace(path, seen, text)
+func (a *app) rewrite(path string, seen, text []byte) error {
+	err := project.Replace(a.at(path), seen, text)
 	switch {
 	case errors.Is(err, project.ErrChanged):
 		return &api.Problem{Code: api.Conflict, Message: path + " was changed meanwhile, so it is not written", Hint: "run this again"}

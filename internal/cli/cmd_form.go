@@ -44,7 +44,7 @@ an SVG image that says how the run stands. The exit code is 0 whatever became of
 			if to == "" {
 				return usage(c, errors.New("piton export needs --to and a form: "+exportWords()))
 			}
-			if args[0] != "-" && !isPath(args[0]) {
+			if args[0] != "-" && !a.isPath(args[0]) {
 				return a.exportRun(c.Context(), args[0], form.Form(to), out)
 			}
 			if isReport(to) {
@@ -232,7 +232,7 @@ func (a *app) putText(verb string, c conversion, text []byte) error {
 		out = *c.File
 	}
 	if out != "" {
-		if err := writeNew(out, text); err != nil {
+		if err := a.writeNew(out, text); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/durable"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -55,10 +55,7 @@ type begun struct {
 }
 
 func (a *app) init(here, acp bool) error {
-	dir, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("find the current directory: %w", err)
-	}
+	dir := a.dir
 	if above := api.Above(dir); above != "" && !here {
 		return &api.Problem{
 			Code: api.Conflict, Message: "this directory belongs to the workspace " + above,
@@ -239,9 +236,9 @@ func (a *app) foundAgents(acp bool) found {
 	best := -1
 	for _, p := range agent.Programs() {
 		switch {
-		case acp && p.Talk != "" && onPath(cmp.Or(p.Speaker, p.Name)):
+		case acp && p.Talk != "" && a.onPath(cmp.Or(p.Speaker, p.Name)):
 			p.Entry = p.Talk
-		case !onPath(p.Name):
+		case !a.onPath(p.Name):
 			continue
 		case p.Entry == "":
 			f.strange = append(f.strange, p)
@@ -269,8 +266,8 @@ func signed(p agent.Program, env map[string]string) int {
 	return 0
 }
 
-func onPath(name string) bool {
-	_, err := exec.LookPath(name)
+func (a *app) onPath(name string) bool {
+	_, err := proc.Find(name, filepath.SplitList(a.environ()["PATH"]))
 	return err == nil
 }
 

@@ -441,10 +441,10 @@ func (a *app) backupCmd() *cobra.Command {
 		Args:    exactly("a new directory", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.looking(c.Context(), func(s *session) error {
-				if err := s.Place.BackupTarget(args[0]); err != nil {
+				if err := s.Place.BackupTarget(a.at(args[0])); err != nil {
 					return err
 				}
-				if err := s.local.Backup(c.Context(), args[0]); err != nil {
+				if err := s.local.Backup(c.Context(), a.at(args[0])); err != nil {
 					return err
 				}
 				a.did("backup", args[0], "the journal is copied to "+args[0])

@@ -78,15 +78,15 @@ func (a *app) newPlan(title string, f newFlags) error {
 	out := f.out
 	if out == "" && isTerminal(a.out) && !a.json {
 		out = filepath.Join(place.Dir, "plans", plan.Slug(title)+".md")
-		if err := stays(place.Dir, out); err != nil {
+		if err := a.stays(place.Dir, out); err != nil {
 			return err
 		}
-		out = nearName(out)
+		out = a.nearName(out)
 	}
 	if out == "" || out == "-" {
 		return a.printNew(text)
 	}
-	if err := writeNew(out, text); err != nil {
+	if err := a.writeNew(out, text); err != nil {
 		return err
 	}
 	a.report("new", newDoc{File: &out, Text: string(text)}, "wrote "+out)
@@ -146,7 +146,7 @@ func (a *app) templates() (template.Shelf, error) {
 	if err != nil {
 		return template.Shelf{}, err
 	}
-	return template.Open(place.Dir, api.ReadPlan)
+	return template.Open(place.Dir, func(path string) ([]byte, error) { return api.ReadPlan(path, a.at(path)) })
 }
 
 // templates shows what a plan can be made of.
@@ -184,18 +184,16 @@ func faulty(err error) error {
 }
 
 // nearName is path as seen from the current directory, if it lies below it.
-func nearName(path string) string {
-	if here, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(rel) {
-			return rel
-		}
+func (a *app) nearName(path string) string {
+	if rel, err := filepath.Rel(a.dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
 	}
 	return path
 }
 
 // writeNew makes a file, and the directories above it, and never writes over one.
-func writeNew(path string, text []byte) error {
-	err := create(path, text)
+func (a *app) writeNew(path string, text []byte) error {
+	err := create(a.at(path), text)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return taken(path)

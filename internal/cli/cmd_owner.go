@@ -28,5 +28,5 @@ func (a *app) own(ctx context.Context, dir, state string) error {
 	if err != nil {
 		return err
 	}
-	return owner.Main(ctx, owner.Config{Place: place, Env: a.env, Version: Version(), Now: a.now, Log: a.err}, os.Stdout)
+	return owner.Main(ctx, owner.Config{Place: place, Env: a.env, Version: Version(), Program: a.program, Now: a.now, Log: a.err}, os.Stdout)
 }

@@ -125,7 +125,7 @@ an answer that changes more goes back to the planner.`,
 		Args: atMost("a run or a plan", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			word := first(args)
-			if word != "" && isPath(word) {
+			if word != "" && a.isPath(word) {
 				return a.acting(c.Context(), func(s *session) error {
 					return s.redraft(c.Context(), api.Redrafting{Path: word, Step: cmd.Step, Why: cmd.Why, Again: again, Consent: api.Consent{Yes: yes}})
 				})

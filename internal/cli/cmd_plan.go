@@ -72,7 +72,7 @@ func (a *app) request(args []string, file string) (asked, error) {
 		return asked{}, misuse("the request is given twice: as words, and by --file", "give one of them")
 	case file == "" && len(args) == 0:
 		return asked{}, misuse("what is wanted is missing", `say it: piton plan "Fix the login timeout", or give - or --file`)
-	case file == "" && len(args) == 1 && words != "-" && aDocument(words):
+	case file == "" && len(args) == 1 && words != "-" && a.aDocument(words):
 		return asked{}, misuse(words+" is a plan, and no request", "to have it changed: piton replan "+engine.ShellWord(words)+" --why WHAT; to look at it: piton verify "+engine.ShellWord(words))
 	case file == "" && words != "-":
 		return asked{request: words}, nil
@@ -85,8 +85,8 @@ func (a *app) request(args []string, file string) (asked, error) {
 }
 
 // aDocument reports whether a word names a file that a plan may be in.
-func aDocument(word string) bool {
-	info, err := os.Stat(word)
+func (a *app) aDocument(word string) bool {
+	info, err := os.Stat(a.at(word))
 	return err == nil && info.Mode().IsRegular() && plan.DocumentName(word)
 }
 
@@ -97,7 +97,7 @@ const maxIssue = 4 << 20
 func (a *app) content(file string) ([]byte, error) {
 	in := a.in
 	if file != "" && file != "-" {
-		f, err := os.Open(file)
+		f, err := os.Open(a.at(file))
 		if err != nil {
 			return nil, misuse(fmt.Sprintf("%s cannot be read: %v", file, errors.Unwrap(err)), "give a file with the request")
 		}
@@ -124,10 +124,10 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 	case path == "" && isTerminal(a.out) && !a.json && a.server != "":
 		path = "plans/"
 	case path == "" && isTerminal(a.out) && !a.json:
-		if err := stays(s.Place.Dir, filepath.Join(s.Place.Dir, "plans", "x")); err != nil {
+		if err := s.app.stays(s.Place.Dir, filepath.Join(s.Place.Dir, "plans", "x")); err != nil {
 			return err
 		}
-		path = nearName(s.Place.Dir) + "/plans/"
+		path = s.app.nearName(s.Place.Dir) + "/plans/"
 	}
 	if err := s.isFree(ctx, path); err != nil {
 		return err
@@ -216,10 +216,10 @@ func (s *session) writeDrawn(ctx context.Context, row engine.ErrandRow) (string,
 		return "", err
 	}
 	if s.app.server == "" {
-		if err := stays(s.Place.Dir, path); err != nil {
+		if err := s.app.stays(s.Place.Dir, path); err != nil {
 			return "", err
 		}
-		path = nearName(path)
+		path = s.app.nearName(path)
 	}
 	if err := s.isFree(ctx, path); err != nil {
 		return path, err
@@ -232,7 +232,7 @@ func (s *session) writeDrawn(ctx context.Context, row engine.ErrandRow) (string,
 // file gets a name that is free.
 func (s *session) isFree(ctx context.Context, path string) error {
 	switch {
-	case path == "" || strings.HasSuffix(path, "/") || s.app.server == "" && !isThere(path):
+	case path == "" || strings.HasSuffix(path, "/") || s.app.server == "" && !isThere(s.app.at(path)):
 		return nil
 	case s.app.server == "":
 		return taken(path)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/template"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
@@ -248,7 +250,7 @@ func (r *review) write(text []byte) error {
 		r.say("Nothing was changed: %s. Edit the file itself.", r.theme.line(err.Error()))
 		return nil
 	}
-	if err := rewrite(r.path, r.doc.Source, text); err != nil {
+	if err := r.app.rewrite(r.path, r.doc.Source, text); err != nil {
 		if api.Explain(err).Code != api.Conflict {
 			return err
 		}
@@ -302,11 +304,11 @@ func (r *review) editor(text []byte) ([]byte, error) {
 	env := r.app.environ()
 	name := cmp.Or(env["VISUAL"], env["EDITOR"], "vi")
 	words := strings.Fields(name)
-	if path, err := exec.LookPath(name); err == nil {
+	if path, err := proc.Find(name, filepath.SplitList(env["PATH"])); err == nil {
 		words = []string{path} // with blanks in its name
 	}
 	c := exec.Command(words[0], append(words[1:], f.Name())...)
-	c.Stdin, c.Stdout, c.Stderr = r.app.in, r.app.err, r.app.err
+	c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr = r.app.dir, r.app.env, r.app.in, r.app.err, r.app.err
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("the editor %s: %w; set EDITOR to another", name, err)
 	}

@@ -96,7 +96,7 @@ func (a *app) setup(name string, home, remove, dry bool) error {
 		return err
 	}
 	for n := range files { // all of them are looked at before one is written
-		if err := files[n].plan(remove); err != nil {
+		if err := files[n].plan(a, remove); err != nil {
 			return err
 		}
 	}
@@ -154,8 +154,8 @@ func (a *app) homeOf(r reader) string {
 const maxTaught = 1 << 20
 
 // plan says what is to become of the file.
-func (f *taught) plan(remove bool) error {
-	f.File = nearName(f.path)
+func (f *taught) plan(a *app, remove bool) error {
+	f.File = a.nearName(f.path)
 	refuse := func(why, hint string) error {
 		return &api.Problem{Code: api.Conflict, Message: f.File + " is left as it is: " + why, Hint: hint}
 	}

@@ -47,10 +47,10 @@ Findings that warn of nothing which a run can show are not counted.`,
 }
 
 func (a *app) show(ctx context.Context, word string) error {
-	if api.IsTask(word) && !isPath(word) {
+	if api.IsTask(word) && !a.isPath(word) {
 		return a.showTask(ctx, word)
 	}
-	if word == "-" || isPath(word) {
+	if word == "-" || a.isPath(word) {
 		p, err := a.reader()
 		if err != nil {
 			return err
@@ -71,11 +71,11 @@ func (a *app) show(ctx context.Context, word string) error {
 }
 
 // isPath reports whether a word names a file rather than an id.
-func isPath(word string) bool {
+func (a *app) isPath(word string) bool {
 	if word == "" {
 		return false
 	}
-	_, err := os.Lstat(word)
+	_, err := os.Lstat(a.at(word))
 	return err == nil || !api.IsRevision(word) && (strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".md"))
 }
 

@@ -178,14 +178,14 @@ func (a *app) readerToLook() (*api.Product, error) {
 }
 
 func (a *app) product(place api.Place, conf config.Config) *api.Product {
-	return &api.Product{Place: place, Config: conf, Env: a.env, Version: Version(), Now: a.now}
+	return &api.Product{Place: place, Config: conf, Here: a.dir, Env: a.env, Version: Version(), Now: a.now}
 }
 
 // readOne reads a plan from a file, or from standard input for "-".
 func (a *app) readOne(ctx context.Context, product *api.Product, path string) (*api.Document, error) {
 	if path != "-" {
 		doc, err := product.Read(ctx, path)
-		if err == nil || isPath(path) {
+		if err == nil || a.isPath(path) {
 			return doc, err
 		}
 		kept, other := a.recorded(ctx, path)

@@ -114,9 +114,9 @@ func (a *app) words(ctx context.Context, kind string, before []string, begun str
 	case "SETTING":
 		found = a.settingNames()
 	case "PLAN":
-		return paths(begun, func(name string) bool { return filepath.Ext(name) == ".md" })
+		return a.paths(begun, func(name string) bool { return filepath.Ext(name) == ".md" })
 	case "DIR":
-		return paths(begun, func(string) bool { return false })
+		return a.paths(begun, func(string) bool { return false })
 	case "FILE":
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -125,9 +125,9 @@ func (a *app) words(ctx context.Context, kind string, before []string, begun str
 
 // paths lists the directories that begin like a word, and the files that are
 // wanted. Shells could do it, each with what not all of them have installed.
-func paths(begun string, wanted func(name string) bool) ([]string, cobra.ShellCompDirective) {
+func (a *app) paths(begun string, wanted func(name string) bool) ([]string, cobra.ShellCompDirective) {
 	dir, base := filepath.Split(begun)
-	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	entries, err := os.ReadDir(cmp.Or(a.at(dir), a.dir))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -138,7 +138,7 @@ func paths(begun string, wanted func(name string) bool) ([]string, cobra.ShellCo
 		if !strings.HasPrefix(name, base) || base == "" && name[0] == '.' {
 			continue
 		}
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() {
+		if info, err := os.Stat(a.at(filepath.Join(dir, name))); err == nil && info.IsDir() {
 			found = append(found, dir+name+string(filepath.Separator))
 			directive |= cobra.ShellCompDirectiveNoSpace
 		} else if wanted(name) {

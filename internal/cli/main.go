@@ -11,30 +11,55 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/owner"
 )
 
-// Main runs the command line and returns the exit code. args has no program name.
+// Main runs the command line of this process and returns the exit code. args has no program name.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	collect(moment)
-	out := &output{w: stdout}
-	if !isTerminal(stdout) {
-		stdout = out
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintf(stderr, "piton: error: find the current directory: %v\n", err) //nolint:errcheck // nobody reads: nothing to do
+		return exitMachine
 	}
-	a := &app{in: stdin, out: stdout, err: stderr, args: args, env: os.Environ(), now: time.Now, above: &atomic.Pointer[liveView]{}}
+	program, _ := os.Executable() // else no agent gets tools to report with
+	return Call{Program: program, Args: args, Dir: dir, Env: os.Environ(), In: stdin, Out: stdout, Err: stderr, Owner: owner.Starter}.Run()
+}
+
+// Call is one call of the command line. Several may run at once in one process.
+type Call struct {
+	Program  string   // the path of piton
+	Args     []string // without the program's name
+	Dir      string   // the current directory; relative paths begin there
+	Env      []string // name=value, as os.Environ gives it
+	In       io.Reader
+	Out, Err io.Writer
+	Owner    func(p api.Place, env []string) func(context.Context) error // returns what starts an owner, as [owner.Starter] does
+}
+
+// Run carries the call out and returns the exit code.
+func (c Call) Run() int {
+	out := &output{w: c.Out}
+	if !isTerminal(c.Out) {
+		c.Out = out
+	}
+	a := &app{in: c.In, out: c.Out, err: c.Err, program: c.Program, args: c.Args, dir: c.Dir, env: c.Env, owner: c.Owner, now: time.Now, above: &atomic.Pointer[liveView]{}}
 	root := a.root()
-	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetArgs(c.Args)
+	root.SetIn(c.In)
+	root.SetOut(c.Out)
+	root.SetErr(c.Err)
 	code := a.exit(root.ExecuteContext(context.Background()))
 	if err := out.err(); err != nil {
 		a.notice("error: standard output could not be written: %v", err)
@@ -62,8 +87,11 @@ func collect(percent int) {
 type app struct {
 	in       io.Reader
 	out, err io.Writer
+	program  string
 	args     []string
+	dir      string // the current directory, absolute
 	env      []string
+	owner    func(api.Place, []string) func(context.Context) error
 	now      func() time.Time
 
 	json   bool
@@ -89,7 +117,7 @@ func (a *app) root() *cobra.Command {
 			return c.Help()
 		},
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			if err := goTo(dir); err != nil {
+			if err := a.goTo(dir); err != nil {
 				return err
 			}
 			return a.serves(c)
@@ -122,15 +150,22 @@ when a check that Piton runs itself has passed.
   piton resume           continue from the last proof, also after a crash`
 
 // goTo makes a directory the current one.
-func goTo(dir string) error {
+func (a *app) goTo(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	if err := os.Chdir(dir); err != nil {
-		if p, ok := errors.AsType[*os.PathError](err); ok {
-			err = p.Err
-		}
-		return misuse(fmt.Sprintf("cannot work in %s: %v", dir, err), "give -C a directory")
+	f, err := os.OpenFile(a.at(dir)+string(filepath.Separator), os.O_RDONLY, 0)
+	if err != nil {
+		return misuse(fmt.Sprintf("cannot work in %s: %v", dir, unwrapped(err)), "give -C a directory")
 	}
-	return nil
+	a.dir = a.at(dir)
+	return f.Close()
+}
+
+// at is where a path of the person leads.
+func (a *app) at(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(a.dir, path)
 }

@@ -29,10 +29,10 @@ them is $SOURCE_DATE_EPOCH, or today.`,
 }
 
 func (a *app) man(root *cobra.Command, dir string) error {
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+	if info, err := os.Stat(a.at(dir)); err == nil && !info.IsDir() {
 		return &api.Problem{Code: api.Invalid, Message: dir + " is not a directory", Hint: "give a directory for the pages"}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(a.at(dir), 0o755); err != nil {
 		return api.CannotWrite(dir, err)
 	}
 	at := a.now()
@@ -46,7 +46,7 @@ func (a *app) man(root *cobra.Command, dir string) error {
 	pages := manPages(root)
 	for _, c := range pages {
 		name := filepath.Join(dir, manName(c)+".1")
-		if err := os.WriteFile(name, []byte(manPage(c, at.UTC())), 0o644); err != nil { //nolint:gosec // for all to read
+		if err := os.WriteFile(a.at(name), []byte(manPage(c, at.UTC())), 0o644); err != nil { //nolint:gosec // for all to read
 			return api.CannotWrite(name, err)
 		}
 	}

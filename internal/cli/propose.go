@@ -37,7 +37,7 @@ func (a *app) importWithContracts(ctx context.Context, file tasklist.File, f imp
 // withContracts has the planner propose contracts for the steps of a text that nothing
 // can prove, and puts the text with them to where it is wanted.
 func (a *app) withContracts(ctx context.Context, c conversion, text []byte, f importFlags) error {
-	if isThere(f.out) {
+	if isThere(a.at(f.out)) {
 		return taken(f.out)
 	}
 	return a.acting(ctx, func(s *session) error {

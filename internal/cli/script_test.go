@@ -24,7 +24,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/piton-dev/piton/internal/built"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 func TestMain(m *testing.M) {
@@ -47,6 +49,9 @@ func (m programs) Run() int {
 	if err == nil {
 		err = build(filepath.Dir(piton))
 	}
+	if err == nil {
+		inside, err = listens(filepath.Dir(piton), piton)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -59,6 +64,9 @@ func (m programs) Run() int {
 	return code
 }
 
+// inside carries out what the scripts of testdata/script say.
+var inside *here
+
 // build puts piton and the agent of scripts where the test binary stands for them. The
 // scripts start them thousands of times, and the test binary takes its time to start.
 func build(bin string) error {
@@ -68,10 +76,8 @@ func build(bin string) error {
 			return err
 		}
 	}
-	c := exec.Command("go", "build", "-ldflags=-s -w", "-o", piton, "../../cmd/piton")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("build piton: %w\n%s", err, out)
+	if _, err := built.Into(bin); err != nil {
+		return err
 	}
 	script, err := os.ReadFile(filepath.Join("testdata", "agent.sh"))
 	if err != nil {
@@ -86,10 +92,25 @@ const agentsOfScripts = `agents:
 default_agent: coder
 `
 
+// TestScript runs the scripts that this process carries out: see [here].
 func TestScript(t *testing.T) {
 	t.Parallel()
+	scripts(t, "testdata/script", func(env *testscript.Env) error {
+		env.Setenv("PATH", inside.bin+":"+env.Getenv("PATH"))
+		return setup(env)
+	})
+}
+
+// TestProcess runs the scripts about processes, signals, seals and terminals: those start
+// the program itself.
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	scripts(t, "testdata/process", setup)
+}
+
+func scripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 	testscript.Run(t, testscript.Params{
-		Dir:                "testdata/script",
+		Dir:                dir,
 		RequireUniqueNames: true,
 		Setup:              setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -113,7 +134,7 @@ func TestScript(t *testing.T) {
 }
 
 // condition knows "root", "offline" where commands can be kept from the network, "sealed" where they can be held besides, and "needs:PROGRAM" of scripts that a machine may be
-// too bare for. The gate sets PITON_TEST_ALL: there a missing program fails.
+// too bare for. In the gate a missing program fails.
 func condition(cond string) (bool, error) {
 	if cond == "root" {
 		return os.Geteuid() == 0, nil
@@ -132,7 +153,7 @@ func condition(cond string) (bool, error) {
 	default:
 		_, err = exec.LookPath(program)
 	}
-	if err != nil && os.Getenv("PITON_TEST_ALL") != "" {
+	if err != nil && tier.Gate {
 		return false, fmt.Errorf("no script is left out here: %w", err)
 	}
 	return err == nil, nil
@@ -232,6 +253,7 @@ func endsWell(env *testscript.Env) {
 	if t.Failed() {
 		within = 0
 	}
+	inside.none(t, env.WorkDir)
 	for _, p := range leftovers(env.WorkDir+"/", within) {
 		t.Errorf("the script left a process behind: %s", p)
 	}
@@ -448,6 +470,7 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 
 // ownerless waits until an owner has ended; 0 is any.
 func ownerless(ts *testscript.TestScript, pid int) {
+	inside.none(ts.Value("env").(*testscript.Env).T().(testing.TB), ts.MkAbs("."))
 	for deadline := time.Now().Add(patience); ; time.Sleep(glance) {
 		is := ownerOf(ts.MkAbs("."))
 		if is == 0 || pid != 0 && is != pid {

@@ -82,7 +82,7 @@ func (a *app) secret(env, fileEnv string) (string, error) {
 	if set[env] != "" || file == "" {
 		return set[env], nil
 	}
-	body, err := os.ReadFile(file)
+	body, err := os.ReadFile(a.at(file))
 	if err != nil {
 		return "", misuse(fmt.Sprintf("%s cannot be read: %v", fileEnv, err), "set it to the path of a file that has what "+env+" would have")
 	}

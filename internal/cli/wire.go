@@ -79,11 +79,7 @@ func (a *app) readable(place api.Place) config.Config {
 }
 
 func (a *app) place() (api.Place, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return api.Place{}, fmt.Errorf("find the current directory: %w", err)
-	}
-	return api.Locate(dir, a.environ())
+	return api.Locate(a.dir, a.environ())
 }
 
 func (a *app) environ() map[string]string {
@@ -143,8 +139,9 @@ func (a *app) journal(ctx context.Context, place api.Place, conf config.Config, 
 	if warning != "" {
 		a.notice("%s", warning)
 	}
-	p := &api.Product{Place: place, Config: conf, Store: st, Env: a.env, Version: Version(), Now: a.now, By: api.Person(), Via: "cli"}
-	client := api.Dial(place, Version(), a.env, owner.Starter(place, a.env))
+	p := &api.Product{Place: place, Config: conf, Store: st, Here: a.dir, Env: a.env, Version: Version(), Now: a.now, By: api.Person(), Via: "cli"}
+	client := api.Dial(place, Version(), a.env, a.owner(place, a.env))
+	client.Dir = a.dir
 	client.Note = func(note string) { a.notice("%s", note) }
 	return &session{Product: p, app: a, store: st, local: st, client: client}, nil
 }

@@ -35,7 +35,7 @@ func (o *Owner) level(c config.Config) proc.Isolation {
 
 // cell says how the processes of steps are held. What a killed owner has left in it goes.
 func (o *Owner) cell(p *api.Product) (proc.Cell, error) {
-	c := cellOf(o.cfg.Place, o.cfg.Env, p.Config, o.level(p.Config), filepath.Join(o.cfg.Place.State, "rooms"))
+	c := cellOf(o.cfg.Place, o.cfg.Env, p.Config, o.cfg.Program, o.level(p.Config), filepath.Join(o.cfg.Place.State, "rooms"))
 	if err := errors.Join(proc.RemoveAll(c.Temp), os.Mkdir(c.Temp, 0o700)); err != nil {
 		return c, fmt.Errorf("make a directory for steps: %w", err)
 	}
@@ -43,11 +43,11 @@ func (o *Owner) cell(p *api.Product) (proc.Cell, error) {
 }
 
 // cellOf says how processes are held at a level, with a directory for what they need.
-func cellOf(place api.Place, env []string, c config.Config, level proc.Isolation, temp string) proc.Cell {
+func cellOf(place api.Place, env []string, c config.Config, piton string, level proc.Isolation, temp string) proc.Cell {
 	home := proc.Variable(env, "HOME")
 	visible := fromHome(home, c.Sandbox.Visible)
 	for _, a := range c.Agents {
-		if server := reportServer(a); len(server) > 0 {
+		if server := reportServer(a, piton); len(server) > 0 {
 			visible = append(visible, server[0])
 		}
 	}

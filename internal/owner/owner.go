@@ -23,6 +23,7 @@ type Config struct {
 	Place   api.Place
 	Env     []string
 	Version string
+	Program string // the path of piton, which agents report with
 	Now     func() time.Time
 	Log     io.Writer // for what it has to say to nobody in particular
 }

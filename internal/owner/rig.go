@@ -101,7 +101,7 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 	if r.tools, err = open(o.cfg.Place.Dir); err != nil {
 		return r, err
 	}
-	agents := agent.New(agentConfigs(p.Config), r.pool)
+	agents := agent.New(agentConfigs(p.Config, o.cfg.Program), r.pool)
 	common := &effect.Common{
 		State: o.cfg.Place.State, Environ: o.environ, Pool: r.pool, Agents: agents,
 		Network: p.Config.Policy.Network, Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
@@ -234,7 +234,7 @@ func (o *Owner) withTree(do func(*tree.Tree) error) error {
 // LookTools opens the tools of a workspace where no run is carried, with servers that are
 // held as they would be in one.
 func LookTools(place api.Place, c config.Config, env []string) (r *tool.Registry, end func(), err error) {
-	pool, close, err := lookPool(place, c, env, len(c.MCPServers) > 0)
+	pool, close, err := lookPool(place, c, env, "", len(c.MCPServers) > 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -250,7 +250,7 @@ func LookTools(place api.Place, c config.Config, env []string) (r *tool.Registry
 
 // lookPool starts processes where no run is carried; with cell they are held as they would
 // be in one.
-func lookPool(place api.Place, c config.Config, env []string, cell bool) (pool *proc.Pool, end func(), err error) {
+func lookPool(place api.Place, c config.Config, env []string, piton string, cell bool) (pool *proc.Pool, end func(), err error) {
 	if pool, err = proc.NewPool(proc.Config{Idle: 1}); err != nil {
 		return nil, nil, err
 	}
@@ -263,7 +263,7 @@ func lookPool(place api.Place, c config.Config, env []string, cell bool) (pool *
 		return nil, nil, err
 	}
 	best, _ := pool.Best()
-	pool.Furnish(cellOf(place, env, c, best, temp), 1)
+	pool.Furnish(cellOf(place, env, c, piton, best, temp), 1)
 	return pool, func() {
 		pool.Close()
 		_ = proc.RemoveAll(temp)
@@ -350,7 +350,7 @@ func (o *Owner) printed(path string) {
 }
 
 // agentConfigs tells package agent what the configuration says of each role.
-func agentConfigs(c config.Config) map[string]agent.Config {
+func agentConfigs(c config.Config, piton string) map[string]agent.Config {
 	roles := make(map[string]agent.Config, len(c.Agents))
 	for name, a := range c.Agents {
 		roles[name] = agent.Config{
@@ -360,7 +360,7 @@ func agentConfigs(c config.Config) map[string]agent.Config {
 			Network: a.Network, Known: agent.ProgramOf(a.Command).Hosts, Most: c.Policy.Network,
 			Price: priceOf(c.Price(name)),
 			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace, Term: a.Stop.TermGrace,
-			Server:      reportServer(a),
+			Server:      reportServer(a, piton),
 			Permissions: []agent.Rules{{Of: "the policy", Text: c.Policy.Permissions}, {Of: "the agent's entry", Text: a.Permissions}},
 		}
 	}
@@ -369,12 +369,11 @@ func agentConfigs(c config.Config) map[string]agent.Config {
 
 // reportServer is the argv of the server that an agent reports with, nil for one that has
 // none.
-func reportServer(a config.Agent) []string {
-	self, err := os.Executable()
-	if a.ReportTools != "on" || err != nil {
+func reportServer(a config.Agent, piton string) []string {
+	if a.ReportTools != "on" || piton == "" {
 		return nil
 	}
-	return []string{self, "mcp", "--step"}
+	return []string{piton, "mcp", "--step"}
 }
 
 // priceOf is a price of the configuration, nil where that has none.

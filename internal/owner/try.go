@@ -47,19 +47,20 @@ const (
 // TryAgents gives agents a word to say, each held as it would be in a step of the workspace,
 // with the same environment, home and limits. It calls tell once for each, in their order, and
 // hear, one call at a time, with what keeps one from its model as soon as that is told. Their
-// models are asked.
-func TryAgents(ctx context.Context, place api.Place, c config.Config, env []string, names []string, hear func(name string, why engine.Cause), tell func(Tried)) error {
+// models are asked. piton is the path of this
+// program, which they report with.
+func TryAgents(ctx context.Context, place api.Place, c config.Config, env []string, piton string, names []string, hear func(name string, why engine.Cause), tell func(Tried)) error {
 	temp, err := os.MkdirTemp("", "piton-try-")
 	if err != nil {
 		return fmt.Errorf("make a directory for the agents: %w", err)
 	}
 	defer proc.RemoveAll(temp)
-	pool, end, err := lookPool(place, c, env, true)
+	pool, end, err := lookPool(place, c, env, piton, true)
 	if err != nil {
 		return fmt.Errorf("prepare to start processes: %w", err)
 	}
 	defer end()
-	t := try{place: place, config: c, env: env, temp: temp, pool: pool, hear: hear, roles: agent.New(agentConfigs(c), pool)}
+	t := try{place: place, config: c, env: env, temp: temp, pool: pool, hear: hear, roles: agent.New(agentConfigs(c, piton), pool)}
 	answers := make([]chan Tried, len(names))
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -160,7 +161,7 @@ func (t *try) agent(ctx context.Context, name string) Tried {
 // Unseen finds the agents whose programs tell their version, and not where they are held as in
 // a step, and calls tell with why. No model is asked.
 func Unseen(ctx context.Context, place api.Place, c config.Config, env []string, names []string, tell func(name string, why engine.Cause)) error {
-	pool, end, err := lookPool(place, c, env, true)
+	pool, end, err := lookPool(place, c, env, "", true)
 	if err != nil {
 		return fmt.Errorf("prepare to start processes: %w", err)
 	}
