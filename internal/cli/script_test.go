@@ -97,6 +97,7 @@ func TestScript(t *testing.T) {
 	t.Parallel()
 	scripts(t, "testdata/script", func(env *testscript.Env) error {
 		env.Setenv("PATH", inside.bin+":"+env.Getenv("PATH"))
+		env.Setenv("PITON_POLICY_ISOLATION", "none")
 		return setup(env)
 	})
 }
