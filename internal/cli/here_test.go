@@ -178,4 +178,3 @@ func (h *here) none(t testing.TB, dir string) {
 		}
 	}
 }
-

@@ -16,10 +16,9 @@ import (
 // leftovers ends the processes that were started with mark in their
 // environment and do not end by themselves within the time, and names them.
 func leftovers(mark string, within time.Duration) []string {
-	deadline := time.Now().Add(within)
 	var left []string
 	for _, pid := range marked(mark) {
-		if line, alive := outlives(pid, deadline); alive {
+		if line, alive := outlives(pid, within); alive {
 			left = append(left, line)
 		}
 	}
@@ -39,8 +38,8 @@ func marked(mark string) []int {
 	return pids
 }
 
-// outlives waits for the end of a process and kills it at the deadline.
-func outlives(pid int, deadline time.Time) (line string, alive bool) {
+// outlives waits for the end of a process and kills it after the time.
+func outlives(pid int, within time.Duration) (line string, alive bool) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return "", false // it ended just now
@@ -48,8 +47,7 @@ func outlives(pid int, deadline time.Time) (line string, alive bool) {
 	defer unix.Close(fd)
 	args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	for {
-		wait := max(0, time.Until(deadline))
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(wait.Milliseconds()))
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(within.Milliseconds()))
 		if err == unix.EINTR {
 			continue
 		}
@@ -58,6 +56,17 @@ func outlives(pid int, deadline time.Time) (line string, alive bool) {
 		}
 		unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) //nolint:errcheck // it ended just now
 		return fmt.Sprintf("%d %s", pid, bytes.ReplaceAll(args, []byte{0}, []byte{' '})), true
+	}
+}
+
+// unowned waits until a workspace has no owner, or another one than the process with a
+// number. It fails the test where that does not come.
+func unowned(t testing.TB, ws string, but int) {
+	t.Helper()
+	for pid := ownerOf(ws); pid != 0 && (but == 0 || pid == but); pid = ownerOf(ws) {
+		if line, alive := outlives(pid, patience); alive {
+			t.Fatalf("the owner lives on: %s", line)
+		}
 	}
 }
 

@@ -116,9 +116,5 @@ func TestMCPInspector(t *testing.T) {
 	if err := server.Wait(); err != nil {
 		t.Error(err)
 	}
-	for deadline := time.Now().Add(patience); ownerOf(ws) != 0; time.Sleep(glance) {
-		if time.Now().After(deadline) {
-			t.Fatal("the owner lives on")
-		}
-	}
+	unowned(t, ws, 0)
 }

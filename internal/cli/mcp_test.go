@@ -51,11 +51,7 @@ func mcpWorkspace(t *testing.T) (*mcp.ClientSession, string) {
 	}
 	t.Cleanup(func() {
 		s.Close() //nolint:errcheck // a server that has died fails the test before
-		for deadline := time.Now().Add(patience); ownerOf(ws) != 0; time.Sleep(glance) {
-			if time.Now().After(deadline) {
-				t.Fatal("the owner lives on")
-			}
-		}
+		unowned(t, ws, 0)
 	})
 	return s, base
 }

@@ -20,7 +20,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // web is a browser without scripts, at the page of a workspace.
@@ -75,11 +74,7 @@ func newWeb(t testing.TB, files map[string]string) *web {
 		if pid := ownerOf(b.ws); pid != 0 && t.Failed() {
 			syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it has ended then
 		}
-		for deadline := time.Now().Add(patience); ownerOf(b.ws) != 0; time.Sleep(glance) {
-			if time.Now().After(deadline) {
-				t.Fatal("the owner lives on")
-			}
-		}
+		unowned(t, b.ws, 0)
 	})
 	line, err := bufio.NewReader(b.serve()).ReadString('\n')
 	enter := regexp.MustCompile(`http://\S+`).FindString(line)
@@ -480,11 +475,9 @@ func TestPageAsksForChanges(t *testing.T) {
 		t.Fatalf("with the yes it gets %d %s\n%s", status, to, body)
 	}
 	var page string
-	for deadline := time.Now().Add(patience); !strings.Contains(page, "Your answer"); page = b.get(to) {
-		time.Sleep(glance)
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing came:\n%s\n%s", page, b.piton("log", strings.TrimPrefix(to, "/errands/")))
-		}
+	answered := func() bool { page = b.get(to); return strings.Contains(page, "Your answer") }
+	if !comes(t, answered, filepath.Dir(b.ws)) {
+		t.Fatalf("nothing came:\n%s\n%s", page, b.piton("log", strings.TrimPrefix(to, "/errands/")))
 	}
 	if now, err := os.ReadFile(filepath.Join(b.ws, "plans", "greet.md")); err != nil || string(now) != text {
 		t.Errorf("the file was changed: %s, %v", now, err)
@@ -537,11 +530,8 @@ func TestPageNewPlan(t *testing.T) {
 	}
 	until := func(path, text string) (page string) {
 		t.Helper()
-		for deadline := time.Now().Add(patience); !strings.Contains(page, text); page = b.get(path) {
-			time.Sleep(glance)
-			if time.Now().After(deadline) {
-				t.Fatalf("%s lacks %q:\n%s", path, text, page)
-			}
+		if !comes(t, func() bool { page = b.get(path); return strings.Contains(page, text) }, filepath.Dir(b.ws)) {
+			t.Fatalf("%s lacks %q:\n%s", path, text, page)
 		}
 		return page
 	}

@@ -369,29 +369,6 @@ func journal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// patience is how long a script waits for what must happen.
-const patience = 2 * time.Minute
-
-// glance is the time between two looks for it. Who looks all the time keeps a processor
-// from what is to happen.
-const glance = 20 * time.Millisecond
-
-// until PROGRAM ARGS... runs a program until it succeeds.
-func until(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) == 0 {
-		ts.Fatalf("usage: until PROGRAM ARGS...")
-	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(glance) {
-		err := ts.Exec(args[0], args[1:]...)
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("still not: %v", err)
-		}
-	}
-}
-
 // processes are those that a script started, by the name it gave them.
 type processes map[string]*exec.Cmd
 
@@ -471,16 +448,9 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 
 // ownerless waits until an owner has ended; 0 is any.
 func ownerless(ts *testscript.TestScript, pid int) {
-	inside.none(ts.Value("env").(*testscript.Env).T().(testing.TB), ts.MkAbs("."))
-	for deadline := time.Now().Add(patience); ; time.Sleep(glance) {
-		is := ownerOf(ts.MkAbs("."))
-		if is == 0 || pid != 0 && is != pid {
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("owner %d still lives", is)
-		}
-	}
+	t, dir := ts.Value("env").(*testscript.Env).T().(testing.TB), ts.MkAbs(".")
+	inside.none(t, dir)
+	unowned(t, dir, pid)
 }
 
 // owner none waits until the workspace has no owner. owner SIGNAL [NAME...] signals the owner of the workspace, and waits for its end. The
