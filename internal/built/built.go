@@ -15,18 +15,13 @@ import (
 )
 
 // Piton is the path of the program, linked as it is released. The go command keeps what it
-// built and knows when it is stale, so that only the first who asks waits for it. With
-// GOCOVERDIR set the program counts what it runs. The caller must not change the file.
+// built and knows when it is stale, so that only the first who asks waits for it. The caller
+// must not change the file.
 func Piton() (string, error) {
 	// The go command keeps the programs of go run, and says where when it starts them. The
 	// first time that is where it was linked, which is gone by now.
-	args := []string{"run", "-exec", "echo", "-ldflags=-s -w"}
-	if os.Getenv("GOCOVERDIR") != "" {
-		args = append(args, "-cover", "-coverpkg=github.com/piton-dev/piton/...")
-	}
-	args = append(args, "github.com/piton-dev/piton/cmd/piton")
 	for range 3 {
-		out, err := exec.Command("go", args...).Output()
+		out, err := exec.Command("go", "run", "-exec", "echo", "-ldflags=-s -w", "github.com/piton-dev/piton/cmd/piton").Output()
 		if err != nil {
 			if e, ok := errors.AsType[*exec.ExitError](err); ok {
 				out = e.Stderr
