@@ -1,4 +1,4 @@
-//go:build linux
+//go:build gate && linux
 
 // Package agents drives agent programs that others wrote, through Piton, with exactly what
 // `piton init` writes and nothing else. Their model is a script on the loopback. The
