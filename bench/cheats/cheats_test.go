@@ -22,6 +22,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/piton-dev/piton/internal/built"
+	_ "github.com/piton-dev/piton/internal/cli" // or the go command has an old answer for a new program
 	"github.com/piton-dev/piton/internal/tier"
 )
 
