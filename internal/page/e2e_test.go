@@ -251,6 +251,7 @@ func clicks(sel, then string) chromedp.Action { return chromedp.Tasks{taps(sel),
 // A person approves a plan, watches it live, allows a step, sees why another one failed, and
 // has it tried again: at no time is the page loaded anew.
 func TestReviewWatchAnswer(t *testing.T) {
+	t.Parallel()
 	ctx, ws := browser(t)
 	shots(t, ctx, "home")
 	do(t, ctx, "a plan with mistakes", clicks(`.drafts a[href$="bad.md"]`, ".diag"))
