@@ -1,3 +1,5 @@
+//go:build gate && linux
+
 package agents
 
 import (

@@ -1,3 +1,5 @@
+//go:build bench
+
 package chain
 
 import (
@@ -10,16 +12,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/piton-dev/piton/internal/built"
 )
 
-// binary builds the program once for a benchmark.
+// binary is the program.
 func binary(b *testing.B) string {
 	b.Helper()
-	path := filepath.Join(b.TempDir(), "piton")
-	c := exec.Command("go", "build", "-o", path, "github.com/piton-dev/piton/cmd/piton")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
-	if out, err := c.CombinedOutput(); err != nil {
-		b.Fatalf("build: %v\n%s", err, out)
+	path, err := built.Piton()
+	if err != nil {
+		b.Fatal(err)
 	}
 	return path
 }

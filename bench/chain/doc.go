@@ -1,5 +1,5 @@
 // Package chain measures whole runs of the program against make running the
 // same processes, and how runs grow.
 //
-//	go test ./bench/chain -bench . -benchtime 3x -timeout 60m
+//	go test -tags bench ./bench/chain -bench . -benchtime 3x -timeout 60m
 package chain

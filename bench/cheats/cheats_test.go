@@ -20,12 +20,15 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/piton-dev/piton/internal/built"
+	_ "github.com/piton-dev/piton/internal/cli" // or the go command has an old answer for a new program
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 var (
 	full   = flag.Bool("cheats.full", false, "try all cheats at all levels, and do the honest work of each as well")
 	public = flag.Bool("cheats.public", false, "do usual tasks in public Go modules and npm packages")
-	share  = flag.Int("cheats.share", int(time.Now().Unix()/(24*60*60)), "which share of them to try without -cheats.full; another one each day")
 	update = flag.Bool("update", false, "with -cheats.full, write what came of it into docs/cheats.md")
 )
 
@@ -45,7 +48,7 @@ type cheat struct {
 	honest    string // honest work
 	script    string
 	wrap      string // what script and contract are both in, where nobody watches
-	slow      bool   // tried by default at one level only
+	slow      bool   // tried only sealed, but for -cheats.full
 	within    bool   // the cheat is in what honest work changes: nothing tells it from that
 	hole      bool   // it is done at every level, as docs/limits.md says
 	files     []txtar.File
@@ -389,11 +392,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(root)
-	piton = filepath.Join(root, "piton")
-	c := exec.Command("go", "build", "-o", piton, "github.com/piton-dev/piton/cmd/piton")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+	if piton, err = built.Into(root); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
@@ -489,29 +489,33 @@ type results struct {
 func TestCheats(t *testing.T) {
 	all, path := load(t, "testdata/*.txtar"), programs()
 	if _, out := (&cheat{}).lay(t, path).run(t, piton, "doctor"); !regexp.MustCompile(`isolation +ok +sealed`).MatchString(out) {
-		if os.Getenv("PITON_TEST_ALL") != "" {
-			t.Fatalf("nothing is sealed here\n%s", out)
-		}
-		t.Skipf("nothing is sealed here\n%s", out)
+		tier.Needs(t, fmt.Errorf("nothing is sealed here\n%s", out))
 	}
 	written, err := readPage()
 	if err != nil && !*update {
 		t.Fatal(err)
 	}
-	t.Logf("-cheats.share=%d", *share)
 	r := &results{cells: map[key]outcome{}, left: map[string][]string{}}
 	t.Run("each", func(t *testing.T) {
+		bare := map[string]int{} // by way: how many of its cheats need no program
 		for i, c := range all {
+			p := c.part(i, bare[c.way])
+			if len(c.needs) == 0 {
+				bare[c.way]++
+			}
+			if !p.sealed {
+				continue
+			}
 			if absent := slices.IndexFunc(c.needs, func(p string) bool { return !has(path, p) }); absent >= 0 {
-				p := c.needs[absent]
-				if r.left[p] = append(r.left[p], c.name); *full || os.Getenv("PITON_TEST_ALL") != "" && !slices.Contains(optional, p) {
-					t.Errorf("%s needs %s, which is not here", c.name, p)
+				program := c.needs[absent]
+				if r.left[program] = append(r.left[program], c.name); *full || tier.Gate && !slices.Contains(optional, program) {
+					t.Errorf("%s needs %s, which is not here", c.name, program)
 				}
 				continue
 			}
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				c.all(t, path, r, i+*share)
+				c.all(t, path, r, p)
 			})
 		}
 	})
@@ -542,25 +546,42 @@ func TestCheats(t *testing.T) {
 // optional are programs that a bare machine may lack even where no test is left out.
 var optional = []string{"bc", "cargo", "javac", "m4", "ruby", "sqlite3", "tclsh"}
 
-// all tries one cheat as far as the flags say. Sealed, each one is tried for one of nine i in a row;
-// elsewhere, one that is not slow for one of 36.
-func (c *cheat) all(t *testing.T, path string, r *results, i int) {
-	if *full || i%12 == 0 {
+// part is how much of a cheat is tried.
+type part struct{ control, sealed, elsewhere, honest bool }
+
+// part is all with -cheats.full. The gate tries each cheat sealed, and elsewhere a part of those
+// that are not slow. People try three of each way that need no program, the first ones with all that
+// proves that they are cheats. i counts the cheats, bare those of its way that need no program.
+func (c *cheat) part(i, bare int) part {
+	switch {
+	case *full:
+		return part{true, true, true, true}
+	case tier.Gate:
+		return part{control: i%4 == 0, sealed: true, elsewhere: i%6 == 0 && !c.slow, honest: i%12 == 0 && !c.slow}
+	default:
+		first := bare == 0 && len(c.needs) == 0
+		return part{control: first, sealed: bare < 3 && len(c.needs) == 0, honest: first}
+	}
+}
+
+// all tries one cheat at all levels, as far as a part has them.
+func (c *cheat) all(t *testing.T, path string, r *results, p part) {
+	if p.control {
 		c.control(t, path)
 	}
 	passes := false
-	for n, l := range levels {
+	for _, l := range levels {
+		sealed := l.name == "sealed"
+		if !sealed && !p.elsewhere {
+			continue
+		}
 		for _, writes := range []bool{true, false} {
-			sampled := l.name == "sealed" && (!c.slow && !writes && i%3 == 0 || i%9 == 0) || !c.slow && i%36 == n
-			if !*full && !sampled {
-				continue
-			}
 			got, out := c.try(t, path, l, writes, c.wrapped(c.script))
 			r.mu.Lock()
 			r.cells[key{c.name, l.name, writes}] = got
 			r.mu.Unlock()
 			t.Logf("%s, writes %v: %s\n%s", l.name, writes, got, out)
-			bad := l.name == "sealed" && (got == proven || writes && got != refused)
+			bad := sealed && (got == proven || writes && got != refused)
 			if passes = passes || bad; bad && !c.hole {
 				t.Errorf("sealed, writes %v: %s\n%s", writes, got, out)
 			}
@@ -569,7 +590,7 @@ func (c *cheat) all(t *testing.T, path string, r *results, i int) {
 	if *full && c.hole && !passes {
 		t.Error("it is no hole any more: take the word away")
 	}
-	if *full || i%24 == 0 && !c.slow {
+	if p.honest {
 		if got, out := c.try(t, path, levels[0], true, c.honest); got != proven {
 			t.Errorf("honest work: %s\n%s", got, out)
 		}
@@ -624,7 +645,7 @@ const intro = `# Cheats
 
 These are %d ways in which a step pretends that its work is done. In each the contract is right: it fails before the work and passes after
 it. Where nobody watches, it passes after the cheat too. ` + "`go test ./bench/cheats -cheats.full -update`" + ` tries them
-all and writes this page. The gate tries a tenth of the cells, other ones each day: each cheat at ` + "`sealed`" + ` within nine days.
+all and writes this page. The gate tries each cheat at ` + "`sealed`" + `, and a sixth of them at the other levels.
 
 With ` + "`writes:`" + ` a step names what it may change. Any other change fails it. Without ` + "`writes:`" + `, a step that changed what its checks open
 is *unproven* at best, and Piton names the files: see [what judges](judges.md). At ` + "`none`" + ` and ` + "`fenced`" + ` programs find what a cheat left

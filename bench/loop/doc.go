@@ -6,7 +6,7 @@
 // ten times as long. The two must not differ, because nothing may look at all
 // steps for each event.
 //
-//	go test ./bench/loop -bench . -benchtime 5x
+//	go test -tags bench ./bench/loop -bench . -benchtime 5x
 //
 // It holds benchmarks only and must never be imported.
 package loop

@@ -7,7 +7,7 @@
 // the two journals must not differ by much, because nothing may cost more for
 // runs that are not shown.
 //
-//	go test ./bench/many -bench . -benchtime 100x
+//	go test -tags bench ./bench/many -bench . -benchtime 100x
 //
 // The figures are milliseconds: the median and the 95th percentile, and the time of
 // processors, which other work of the machine changes least. "version" is what the

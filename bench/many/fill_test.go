@@ -1,3 +1,5 @@
+//go:build bench
+
 package many_test
 
 import (

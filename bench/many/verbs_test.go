@@ -1,3 +1,5 @@
+//go:build bench
+
 package many_test
 
 import (
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/built"
 )
 
 // BenchmarkVerbs times whole processes.
@@ -51,9 +54,9 @@ type place struct {
 
 func build(b *testing.B) string {
 	b.Helper()
-	piton := filepath.Join(b.TempDir(), "piton")
-	if out, err := exec.Command("go", "build", "-o", piton, "../../cmd/piton").CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
+	piton, err := built.Piton()
+	if err != nil {
+		b.Fatal(err)
 	}
 	return piton
 }

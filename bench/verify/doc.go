@@ -6,7 +6,7 @@
 // their ratio says more of the rules than of the machine; a rule that compares
 // each step with each other shows at once.
 //
-//	go test ./bench/verify -bench . -benchtime 5x
+//	go test -tags bench ./bench/verify -bench . -benchtime 5x
 //
 // It holds benchmarks only and must never be imported.
 package verify

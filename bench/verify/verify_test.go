@@ -1,4 +1,4 @@
-//go:build unix
+//go:build bench && unix
 
 package verify_test
 
@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/piton-dev/piton/internal/built"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
 )
@@ -139,9 +140,9 @@ func BenchmarkParse(b *testing.B) {
 // version` beside it: what is between them is the verifying.
 func BenchmarkProcess(b *testing.B) {
 	dir := b.TempDir()
-	piton := filepath.Join(dir, "piton")
-	if out, err := exec.Command("go", "build", "-o", piton, "github.com/piton-dev/piton/cmd/piton").CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
+	piton, err := built.Piton()
+	if err != nil {
+		b.Fatal(err)
 	}
 	file := filepath.Join(dir, "plan.md")
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(parallel(20), "coder", "script")), 0o600); err != nil {

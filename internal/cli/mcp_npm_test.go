@@ -1,4 +1,4 @@
-//go:build npm && unix
+//go:build gate && unix
 
 package cli_test
 
@@ -25,7 +25,7 @@ func installed(t *testing.T, name string) (home string) {
 }
 
 // TestMCPInspector drives piton mcp with a client that others wrote: the inspector of the
-// protocol's authors. It installs that with npm, and so stands behind a build tag.
+// protocol's authors. The gate alone asks it: it installs that with npm.
 func TestMCPInspector(t *testing.T) {
 	home := installed(t, "@modelcontextprotocol/inspector@2.12.0")
 	base, err := filepath.EvalSymlinks(t.TempDir())

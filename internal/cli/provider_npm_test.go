@@ -1,4 +1,4 @@
-//go:build npm && linux
+//go:build gate && linux
 
 package cli_test
 
@@ -22,8 +22,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestOpenIDProvider has a browser sign in through a provider that others wrote, at another site. It
-// installs that with npm, and so stands behind a build tag.
+// TestOpenIDProvider has a browser sign in through a provider that others wrote, at another site. The
+// gate alone asks it: it installs that with npm.
 func TestOpenIDProvider(t *testing.T) {
 	home := installed(t, "oidc-provider@9.13.3")
 	script, err := os.ReadFile("testdata/openid_provider.mjs")

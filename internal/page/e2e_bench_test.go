@@ -1,4 +1,4 @@
-//go:build e2e && linux
+//go:build gate && linux
 
 package page_test
 
@@ -65,6 +65,7 @@ func many(t testing.TB, ctx context.Context, ws string, steps, rate int) (run st
 
 // A run with up to 200 events a second, as the machine can, loses none on its way to the screen.
 func TestFlood(t *testing.T) {
+	t.Parallel()
 	ctx, ws := browser(t)
 	const steps = 400
 	run := many(t, ctx, ws, steps, 200)

@@ -1,4 +1,4 @@
-//go:build e2e && linux
+//go:build gate && linux
 
 package page_test
 

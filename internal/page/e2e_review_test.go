@@ -1,4 +1,4 @@
-//go:build e2e && linux
+//go:build gate && linux
 
 package page_test
 
@@ -50,6 +50,7 @@ func presses(key string, mod ...input.Modifier) chromedp.Action {
 // A person fixes a finding with its button, edits, moves by key and by hand, is refused what
 // breaks a need, takes an edit back, comments, and starts. The page is never loaded anew.
 func TestReviewEdits(t *testing.T) {
+	t.Parallel()
 	ctx, ws := browser(t)
 	file := filepath.Join(ws, "plans", "bad.md")
 	text := func() string {
@@ -146,6 +147,7 @@ func drags(from, to string) chromedp.Action {
 // Keys lead through the pages: to find, to the list of keys, from row to row; and none of them
 // does anything while a person types, or once they are turned off.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	ctx, ws := browser(t)
 	if err := os.WriteFile(filepath.Join(ws, "plans", "call.md"), []byte(call), 0o600); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-//go:build e2e && linux
+//go:build gate && linux
 
 package page_test
 
@@ -79,6 +79,7 @@ owner: me
 // A person watches steps that run beside each other, looks at one after the other without
 // that the page is loaded anew, finds why one did not pass, what it changed, and where the time went.
 func TestRunPages(t *testing.T) {
+	t.Parallel()
 	ctx, ws := browser(t)
 	file := filepath.Join(ws, "plans", "ledger.md")
 	if err := os.WriteFile(file, []byte(ledger), 0o600); err != nil {
@@ -150,6 +151,7 @@ func here(t *testing.T, ctx context.Context, step string) (url string) {
 
 // The log follows what comes until the reader scrolls up, and again when they come back.
 func TestLogFollows(t *testing.T) {
+	t.Parallel()
 	ctx, ws := browser(t)
 	var b strings.Builder
 	b.WriteString("---\ntype: plan\nstatus: draft\nowner: me\n---\n\n# Many\n\n## Steps\n")
@@ -187,6 +189,7 @@ func TestLogFollows(t *testing.T) {
 
 // A person looks at what keeps a step from its proof, and says that it is the work.
 func TestVouches(t *testing.T) {
+	t.Parallel()
 	ctx, ws := browser(t)
 	for name, text := range map[string]string{
 		"sum.txt": "wrong\n",
@@ -210,6 +213,7 @@ func TestVouches(t *testing.T) {
 // A page comes to life although its scripts come late, and although its stream of events is
 // refused at first.
 func TestLateScripts(t *testing.T) {
+	t.Parallel()
 	ctx, ws := browser(t)
 	do(t, ctx, "the plan", clicks(".brand", ".drafts"), clicks(`.drafts a[href$="notes.md"]`, "#start"), clicks(`#start [value="start"]`, "#run"), chromedp.WaitVisible("#asks .btn"))
 	refused := 0

@@ -1,4 +1,4 @@
-//go:build e2e && linux
+//go:build gate && linux
 
 package page_test
 
@@ -22,6 +22,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"golang.org/x/sys/unix"
+
+	"github.com/piton-dev/piton/internal/built"
 )
 
 const plan = `---
@@ -77,9 +79,9 @@ func browser(t testing.TB) (ctx context.Context, ws string) {
 	if err := os.WriteFile(filepath.Join(ws, "plans", "bad.md"), []byte(bad), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	piton := filepath.Join(base, "piton")
-	if out, err := exec.Command("go", "build", "-o", piton, "github.com/piton-dev/piton/cmd/piton").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	piton, err := built.Into(base)
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { ends(t, filepath.Join(base, "state"), syscall.SIGTERM) })
 	serve := exec.Command(piton, "serve")
@@ -249,6 +251,7 @@ func clicks(sel, then string) chromedp.Action { return chromedp.Tasks{taps(sel),
 // A person approves a plan, watches it live, allows a step, sees why another one failed, and
 // has it tried again: at no time is the page loaded anew.
 func TestReviewWatchAnswer(t *testing.T) {
+	t.Parallel()
 	ctx, ws := browser(t)
 	shots(t, ctx, "home")
 	do(t, ctx, "a plan with mistakes", clicks(`.drafts a[href$="bad.md"]`, ".diag"))

@@ -1,3 +1,5 @@
+//go:build gate
+
 // Package model is a language model on the loopback that does what its prompt says, so
 // that agent programs that others wrote can be tried without a network.
 //

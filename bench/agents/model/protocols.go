@@ -1,3 +1,5 @@
+//go:build gate
+
 package model
 
 import (
