@@ -77,7 +77,11 @@ import (
 //     before one has spoken.
 //   - An ended run is not worked on before a person takes it up again.
 func audit(journal []engine.Record) error {
-	a := &auditor{}
+	return (&auditor{}).goOn(journal)
+}
+
+// goOn reads what follows.
+func (a *auditor) goOn(journal []engine.Record) error {
 	for _, r := range journal {
 		if err := a.read(r); err != nil {
 			return fmt.Errorf("audit: record %d, %s: %w", r.Seq, r.Event.Type(), err)

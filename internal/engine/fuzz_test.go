@@ -5,18 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // FuzzDecode: no bytes make the decoder panic, and what it reads it writes so
 // that it reads the same again.
 func FuzzDecode(f *testing.F) {
-	for _, journal := range samples(f) {
+	for _, journal := range journals(f) {
 		for _, r := range journal {
 			body, err := engine.Encode(r.Event)
 			if err != nil {
@@ -47,24 +47,14 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// sorted lists the samples in an order that does not change.
-func sorted(t testing.TB) [][]engine.Record {
-	all := samples(t)
-	var journals [][]engine.Record
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		journals = append(journals, all[name])
-	}
-	return journals
-}
-
-// FuzzAdmit hands any input to any state that a sample passes through, and after
+// FuzzAdmit hands any input to any state that a story passes through, and after
 // a revision all answers of what was under way before it, and more revisions.
 // Admit never panics; it refuses, or returns events that Apply takes, that lead to a
 // state whose indexes are true, and to a journal that stands up to the auditor.
 func FuzzAdmit(f *testing.F) {
-	journals := sorted(f)
+	journals := journals(f)
 	for j := range journals {
-		for at := 3; at < len(journals[j]); at += 7 {
+		for at := 3; at < len(journals[j]); at += tier.Draws(49, 7) {
 			for kind, body := range inputsAt(f, journals[j][:at]) {
 				f.Add(uint8(j), uint16(at), kind, body)
 			}
@@ -267,7 +257,7 @@ func read[I engine.Input](body []byte) engine.Input {
 // Apply takes a record or says what is wrong; it never panics, its indexes stay
 // true, and no step is done without the checks that say so.
 func FuzzReplay(f *testing.F) {
-	journals := sorted(f)
+	journals := journals(f)
 	for j := range journals {
 		f.Add(uint8(j), []byte{})
 		f.Add(uint8(j), []byte{2, 9, 1, 10, 3, 0, 5, 6, 7})

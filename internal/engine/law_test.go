@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // moment is a journal at a telling place, and what a forger would add to it.
@@ -302,12 +303,14 @@ func TestOrderOfRecords(t *testing.T) {
 	}
 }
 
-// TestCommandBetweenFacts gives commands between any two records of the
-// samples, in the middle of turns too. The indexes stay true, and what follows
-// leads to a journal that stands up to the auditor.
+// TestCommandBetweenFacts gives commands between two records of the stories, in the
+// gate between any two, in the middle of turns too. The indexes stay true, and what
+// follows leads to a journal that stands up to the auditor.
 func TestCommandBetweenFacts(t *testing.T) {
-	for _, journal := range sorted(t) {
-		for n := range journal {
+	t.Parallel()
+	for j, journal := range journals(t) {
+		every := tier.Draws(7, 1)
+		for n := j % every; n < len(journal); n += every {
 			for _, c := range []engine.Command{{Verb: engine.DoCancel}, {Verb: engine.DoRetry, Step: "a", From: true}, {Verb: engine.DoWaive, Step: "b", Why: "x"}} {
 				s, err := replay(journal[:n+1])
 				if err != nil {

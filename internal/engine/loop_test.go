@@ -69,52 +69,38 @@ func iterate(t testing.TB, s *engine.State, n int) (events int) {
 	return events
 }
 
-// TestLoopDoesNotGrow: an iteration costs as many events at the end of a long loop as
-// at its beginning, and the state does not grow.
+// TestLoopDoesNotGrow: an iteration costs as many events and allocations at the end of a
+// long loop as at its beginning, and the state does not grow.
 func TestLoopDoesNotGrow(t *testing.T) {
 	s := looping(t, 1000)
 	iterate(t, s, 0)
-	size := func() int {
+	var sizes, counts [999]int
+	n := 0
+	next := func() {
+		n++
+		counts[n] = iterate(t, s, n)
 		body, err := s.Snapshot()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(body)
+		sizes[n] = len(body)
 	}
-	sizes, counts := map[int]int{}, map[int]int{}
-	for n := 1; n < 999; n++ {
-		counts[n], sizes[n] = iterate(t, s, n), size()
+	first := testing.AllocsPerRun(10, next)
+	for n < 998-11 {
+		next()
+	}
+	if last := testing.AllocsPerRun(10, next); last > first*1.1 {
+		t.Errorf("iteration 10 took %.0f allocations, and iteration 990 took %.0f", first, last)
 	}
 	if counts[1] != counts[998] {
 		t.Errorf("iteration 2 took %d events, and iteration 999 took %d", counts[1], counts[998])
 	}
 	if sizes[998] > sizes[200]+64 { // numbers have a digit more
-		t.Errorf("the state has %d bytes after 200 iterations and %d after 999", sizes[200], sizes[998])
+		t.Errorf("the state has %d bytes after 200 iterations and %d after 998", sizes[200], sizes[998])
 	}
 	if row := s.StepRow(0).Loop; row.Iteration != 1000 || row.Tokens != 9990 || row.Exit != "" {
 		t.Errorf("it is %+v", row)
 	}
-}
-
-// BenchmarkIteration gives the cost of an iteration at the beginning of a loop of a
-// hundred, and at its end.
-func BenchmarkIteration(b *testing.B) {
-	var first, last time.Duration
-	for b.Loop() {
-		s := looping(b, 101)
-		for n := range 100 {
-			from := time.Now()
-			iterate(b, s, n)
-			switch took := time.Since(from); {
-			case n >= 10 && n < 20:
-				first += took
-			case n >= 90:
-				last += took
-			}
-		}
-	}
-	b.ReportMetric(float64(first.Nanoseconds())/float64(10*b.N), "ns/iteration-10")
-	b.ReportMetric(float64(last.Nanoseconds())/float64(10*b.N), "ns/iteration-90")
 }
 
 // TestAuditorSeesLoops breaks the settlings of a sound loop.

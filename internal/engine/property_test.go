@@ -21,7 +21,9 @@ func lived(t *rapid.T, steps, ops int) *world {
 	}
 	w.hold = false
 	w.decide()
-	w.check()
+	if err := w.anew(); err != nil {
+		w.fail("%w", err)
+	}
 	if w.broken != nil {
 		t.Fatalf("%v\n%s", w.broken, lines(w.journal))
 	}
@@ -35,12 +37,14 @@ func lived(t *rapid.T, steps, ops int) *world {
 // with the state, the journal must stand up to the auditor, and something or
 // somebody must be able to move the run.
 func TestAnyHistory(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) { lived(t, 30, 200) })
 }
 
 // TestEveryRunEnds: whatever has happened, once everything passes and people
 // say yes the run ends; and a failed one that is taken up again is done.
 func TestEveryRunEnds(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := lived(t, 12, 80)
 		for round := 0; ; round++ {
@@ -78,14 +82,16 @@ func (w *world) takeUp() {
 }
 
 // TestSameHistorySameJournal tells one history twenty times over: no order of
-// a map may show.
+// a map may show. TestAnyHistory holds such histories against the laws.
 func TestSameHistorySameJournal(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p, policy := programs(12).Draw(t, "program"), policies().Draw(t, "policy")
 		ops := histories(60).Draw(t, "history")
 		var first []byte
 		for n := range 20 {
 			w := newWorld(p, policy)
+			w.unwatched = true
 			for _, o := range ops {
 				w.happen(o)
 			}
@@ -119,6 +125,7 @@ func wire(t interface{ Fatal(...any) }, journal []engine.Record) []byte {
 // results come, is done without a person's help, each step is dispatched once,
 // and each waits for what it needs.
 func TestPassingRunIsDone(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(programs(30).Draw(t, "program"), policies().Draw(t, "policy"))
 		approvals := 0

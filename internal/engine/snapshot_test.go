@@ -11,7 +11,7 @@ import (
 // A snapshot that is damaged, cut, of another version or for another program
 // is refused: the journal is replayed instead.
 func TestRestoreRefuses(t *testing.T) {
-	journal := sorted(t)[0]
+	journal := journals(t)[0]
 	s, err := replay(journal)
 	if err != nil {
 		t.Fatal(err)

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,6 +73,7 @@ func TestStories(t *testing.T) {
 	}
 	for _, path := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			t.Parallel()
 			d := newDesk()
 			datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 				out := tell(t, d, td)
@@ -79,15 +82,57 @@ func TestStories(t *testing.T) {
 				}
 				return out
 			})
+			if err := d.anew(); err != nil {
+				t.Fatal(err)
+			}
 		})
 	}
 }
 
-// retell is the journal of a story.
-func retell(t *testing.T, path string) []engine.Record {
-	d := newDesk()
-	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string { return tell(t, d, td) })
-	return d.journal
+// journals are those of the stories, in an order that does not change. Nobody may change
+// them.
+func journals(t testing.TB) [][]engine.Record {
+	retold.Do(func() {
+		files, err := filepath.Glob("testdata/stories/*.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := newDesk()
+			d.unwatched = true
+			datadriven.RunTestFromStringAny(t, string(text), func(t testing.TB, td *datadriven.TestData) string { return tell(t, d, td) })
+			retold.journals = append(retold.journals, d.journal)
+		}
+	})
+	if len(retold.journals) == 0 { // a test over nothing passes always
+		t.Fatal("no stories are told")
+	}
+	return retold.journals
+}
+
+var retold struct {
+	sync.Once
+	journals [][]engine.Record
+}
+
+// TestStoriesHoldEveryEvent: an event of a task that no story comes to could be lost on
+// its way through the wire unseen.
+func TestStoriesHoldEveryEvent(t *testing.T) {
+	held := map[string]bool{}
+	for _, journal := range journals(t) {
+		for _, r := range journal {
+			held[fmt.Sprintf("%T", r.Event)] = true
+		}
+	}
+	for _, name := range cases(sources(t), "State", "apply") {
+		if !held["engine."+name] {
+			t.Errorf("no story comes to %s", name)
+		}
+	}
 }
 
 // heeds is what the agent at work was answered.
@@ -102,7 +147,7 @@ func heeds(d *desk, step string) string {
 }
 
 // tell hands one line of a story to the core and writes down what followed.
-func tell(t *testing.T, d *desk, td *datadriven.TestData) string {
+func tell(t testing.TB, d *desk, td *datadriven.TestData) string {
 	switch td.Cmd {
 	case "told":
 		return told(d, word(td, 0))
@@ -172,7 +217,7 @@ func (d *desk) begin() {
 }
 
 // wait moves the clock, to when the core wants to be woken if no time is given.
-func (d *desk) wait(t *testing.T, span string) {
+func (d *desk) wait(t testing.TB, span string) {
 	d.mark = len(d.journal)
 	if span == "" {
 		if at, ok := d.state.Wake(); ok {
@@ -323,7 +368,7 @@ func answers(p *engine.Step, tree string, verdicts ...engine.Verdict) []engine.C
 }
 
 // input reads a line of a story.
-func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+func input(t testing.TB, d *desk, td *datadriven.TestData) engine.Input {
 	switch td.Cmd {
 	case "open":
 		return opening(t, d, td)
@@ -439,7 +484,7 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 }
 
 // found are the files of a glob.
-func found(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+func found(t testing.TB, d *desk, td *datadriven.TestData) engine.Input {
 	in := engine.Expanded{Key: key(t, d, td), Err: value(td, "why")}
 	for n := 1; word(td, n) != ""; n++ {
 		in.Items = append(in.Items, json.RawMessage(strconv.Quote(word(td, n))))
@@ -487,7 +532,7 @@ func openedIn(td *datadriven.TestData) *engine.Opened {
 }
 
 // lease is the owner's answer to a step that wants its scope.
-func lease(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+func lease(t testing.TB, d *desk, td *datadriven.TestData) engine.Input {
 	k := key(t, d, td)
 	in := engine.Lease{Step: k.Step, Attempt: k.Attempt}
 	for _, c := range d.state.Claims() {
@@ -501,7 +546,7 @@ func lease(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	return in
 }
 
-func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+func prepared(t testing.TB, d *desk, td *datadriven.TestData) engine.Input {
 	k := key(t, d, td)
 	in := engine.Prepared{Key: k, Err: value(td, "err"), Strays: change(value(td, "strays"))}
 	in.Dispatch.Tree = value(td, "tree")
@@ -526,7 +571,7 @@ func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	return in
 }
 
-func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+func ended(t testing.TB, d *desk, td *datadriven.TestData) engine.Input {
 	e := engine.WorkEnded{How: engine.Exited, Tampered: change(value(td, "tampered")), OutOfScope: change(value(td, "strays")), Reason: value(td, "why")}
 	if how := value(td, "how"); how != "" {
 		e.How = engine.How(how)
@@ -608,7 +653,7 @@ func verdicts(list string, otherwise engine.Verdict) []engine.Verdict {
 }
 
 // key is the one that is wanted of the step, changed where the line says so.
-func key(t *testing.T, d *desk, td *datadriven.TestData) engine.Key {
+func key(t testing.TB, d *desk, td *datadriven.TestData) engine.Key {
 	k := engine.Key{Task: "task", Run: d.state.Run().Run, Step: word(td, 0), Attempt: 1, N: 1, Kind: engine.Verify}
 	switch td.Cmd {
 	case "prepared":
@@ -642,7 +687,7 @@ func stepOf(d *desk, id string) *engine.Step {
 }
 
 // opening is a run of the plan in the line's input.
-func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+func opening(t testing.TB, d *desk, td *datadriven.TestData) engine.Input {
 	p := planOf(t, td, "plan-1")
 	d.manual, d.surveys = value(td, "leases") == "on", value(td, "surveys") == "on"
 	d.frames = td.HasArg("frames")
@@ -667,7 +712,7 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 }
 
 // revising is the next revision of the run, with its policy and its base.
-func revising(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+func revising(t testing.TB, d *desk, td *datadriven.TestData) engine.Input {
 	now := d.state.Run()
 	in := engine.Revise{Run: now, Was: now.Program, By: person(td)}
 	in.Run.Version++
@@ -681,7 +726,7 @@ func revising(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 }
 
 // drawn is a revision that was made for the run, or why there is none.
-func drawn(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+func drawn(t testing.TB, d *desk, td *datadriven.TestData) engine.Input {
 	now := d.state.Run()
 	in := engine.Ended{Key: engine.Key{Task: "task", Run: now.Run, Attempt: number(t, td, "attempt", 1), N: number(t, td, "n", 1), Kind: engine.Draw}}
 	for _, k := range d.state.Pending() {
@@ -745,7 +790,7 @@ func failures(d *desk) string {
 }
 
 // planOf is the plan in the line's input.
-func planOf(t *testing.T, td *datadriven.TestData, id string) *engine.Program {
+func planOf(t testing.TB, td *datadriven.TestData, id string) *engine.Program {
 	def := engine.Definition{Plan: id, Title: "A plan", Parallel: number(t, td, "parallel", 1), Replans: number(t, td, "replans", 3), Budget: limits(t, value(td, "budget"))}
 	for _, a := range td.CmdArgs {
 		if a.Key != "agents" {
@@ -771,7 +816,7 @@ func planOf(t *testing.T, td *datadriven.TestData, id string) *engine.Program {
 }
 
 // limits reads 10000t+1.50$+20m.
-func limits(t *testing.T, text string) (a engine.Amount) {
+func limits(t testing.TB, text string) (a engine.Amount) {
 	var err error
 	for part := range strings.SplitSeq(text, "+") {
 		tokens, isTokens := strings.CutSuffix(part, "t")
@@ -804,7 +849,7 @@ func plain(id string) engine.Step {
 	}
 }
 
-func stepLine(t *testing.T, n int, line string, index map[string]int) engine.Step {
+func stepLine(t testing.TB, n int, line string, index map[string]int) engine.Step {
 	words := strings.Fields(line)
 	p := plain(words[0])
 	p.Number = strconv.Itoa(n + 1)
@@ -943,7 +988,7 @@ func value(td *datadriven.TestData, name string) string {
 	return ""
 }
 
-func number(t *testing.T, td *datadriven.TestData, name string, otherwise int) int {
+func number(t testing.TB, td *datadriven.TestData, name string, otherwise int) int {
 	v := value(td, name)
 	if v == "" {
 		return otherwise

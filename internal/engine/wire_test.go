@@ -222,6 +222,7 @@ func typeArguments(files []*ast.File, function string) []string {
 func TestEventRoundTrip(t *testing.T) {
 	for name, maker := range makers() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
 				e := maker.Draw(t, "event")
 				switch x := e.(type) {

@@ -19,6 +19,7 @@ func replace(pattern, with string) func(string) string {
 // TestDrifts checks that the three plans that the format was made for mean the
 // same when they are written a little differently.
 func TestDrifts(t *testing.T) {
+	t.Parallel()
 	drifts := map[string]func(string) string{
 		"steps at level 2":      replace(`(?m)^### `, "## "),
 		"steps at level 4":      replace(`(?m)^### `, "#### "),

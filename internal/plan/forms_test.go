@@ -156,6 +156,7 @@ func checkExact(t tester, d form.Document, to form.Form) []form.Loss {
 // TestSchemaOfPrograms checks that the JSON Schema accepts any plan that a
 // program makes.
 func TestSchemaOfPrograms(t *testing.T) {
+	t.Parallel()
 	schema := compiled(t, form.JSON)
 	rapid.Check(t, func(t *rapid.T) {
 		d, _ := form.Read("", plan.Format(randomPlan(t)))
@@ -269,6 +270,7 @@ func checkForms(t *testing.T, src []byte, schemas map[form.Form]*jsonschema.Sche
 // TestFormsOfPrograms checks that YAML and JSON hold any plan that a program
 // makes, so that the same Markdown comes back.
 func TestFormsOfPrograms(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d, problems := form.Read("", plan.Format(randomPlan(t)))
 		for _, to := range []form.Form{form.YAML, form.JSON} {
@@ -288,6 +290,7 @@ func TestFormsOfPrograms(t *testing.T) {
 // TestFormsOfCorpus does the same with the plans of testdata that have no
 // errors. What they lose is what a run shows, and what is for Markdown alone.
 func TestFormsOfCorpus(t *testing.T) {
+	t.Parallel()
 	whole := 0
 	for name, a := range corpus(t) {
 		d, problems := form.Read(name, a.Files[0].Data)

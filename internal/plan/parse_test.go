@@ -13,6 +13,7 @@ import (
 )
 
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		src, code string
 		pos       plan.Pos
@@ -34,6 +35,7 @@ func TestRefused(t *testing.T) {
 
 // TestCaps checks each cap from both sides.
 func TestCaps(t *testing.T) {
+	t.Parallel()
 	const front = "---\ntype: plan\nstatus: draft\nowner: me\n---\n# T\n"
 	step := func(body string) string { return front + "### 1. One\n" + body }
 	script := func(n int) string { return "**contract:**\n```shell\n" + strings.Repeat("a\n", n/2) + "```\n" }

@@ -31,6 +31,7 @@ func TestArbiter(t *testing.T) {
 }
 
 func TestArbiterIsBounded(t *testing.T) {
+	t.Parallel()
 	in := arbitration()
 	in.Title, in.Attempt.Reason = strings.Repeat("t", 1<<20), strings.Repeat("r", 1<<20)
 	s := *in.Attempt.Step

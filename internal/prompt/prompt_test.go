@@ -182,6 +182,7 @@ func TestAgentHidesTheContractUntilItFailed(t *testing.T) {
 }
 
 func TestAgentIsBounded(t *testing.T) {
+	t.Parallel()
 	s := step()
 	s.Guards = make([]string, 50_000)
 	s.Checks = nil

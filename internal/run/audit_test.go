@@ -389,7 +389,8 @@ func (w *world) auditRows(stream string, records []engine.Record) {
 		w.find("replay", "from a snapshot: %v", err)
 		return
 	}
-	if diff := cmp.Diff(picture(full), picture(short)); diff != "" {
+	whole := picture(full)
+	if diff := cmp.Diff(whole, picture(short)); diff != "" {
 		w.find("snapshot", "%s replayed, and from its snapshot:\n%s", stream, diff)
 	}
 	stored, err := store.Rows(ctx, w.store, stream)
@@ -403,8 +404,8 @@ func (w *world) auditRows(stream string, records []engine.Record) {
 	if diff := cmp.Diff(rows, stored); diff != "" {
 		w.find("rows", "%s replayed, and as it is in the store:\n%s", stream, diff)
 	}
-	if alone := w.alone(stream); full.Program() != nil && alone != picture(full) {
-		w.find("rows", "%s replayed, and its newest run alone:\n%s", stream, cmp.Diff(picture(full), alone))
+	if alone := w.alone(stream); full.Program() != nil && alone != whole {
+		w.find("rows", "%s replayed, and its newest run alone:\n%s", stream, cmp.Diff(whole, alone))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/store/storetest"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 var errDead = errors.New("the process is dead")
@@ -31,9 +32,9 @@ func (m mortal) Append(ctx context.Context, batches ...store.Batch) error {
 	return m.Memory.Append(ctx, batches...)
 }
 
-// TestChildCrashes kills the owner at every boundary of a run with sub-plans in
-// sub-plans, and its successor once more: another one brings it to its end, and
-// nothing that was proved is done again.
+// TestChildCrashes kills the owner at boundaries of a run with sub-plans in sub-plans, in
+// the gate at every one, and its successor once more: another one brings it to its end,
+// and nothing that was proved is done again.
 func TestChildCrashes(t *testing.T) {
 	t.Parallel()
 	one, several := delegated("sub", 0), delegated("sub", 0)
@@ -43,7 +44,8 @@ func TestChildCrashes(t *testing.T) {
 		"of each item": {sub: several, streams: []string{"t", "t/sub.1", "t/sub.1/deep", "t/sub.2", "t/sub.2/deep", "t/sub.3", "t/sub.3/deep"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for at := 1; ; at++ {
+			t.Parallel()
+			for at := 1; ; at += tier.Draws(5, 1) {
 				crashed := 0
 				synctest.Test(t, func(t *testing.T) { crashed = w.crashing(t, at) })
 				if t.Failed() || crashed == 0 {

@@ -14,7 +14,7 @@ import (
 // text of its plan.
 var bugsOfRevisions = []planted{
 	{name: "carries a changed step over", rule: "carried", revise: sameAsBefore},
-	{name: "carries a failed step over", rule: "carried", store: func(l *life, s store.Store) store.Store { return merciful{s, l} }},
+	{name: "carries a failed step over", rule: "carried", first: 34, store: func(l *life, s store.Store) store.Store { return merciful{s, l} }},
 	{name: "does what is proved again", rule: "carried", say: onRevise(func(_ *life, _ string, in engine.Revise) engine.Revise {
 		in.Stale = nil
 		for i := range in.Run.Compiled.Len() {
@@ -29,7 +29,7 @@ var bugsOfRevisions = []planted{
 	{name: "starts beside work that it leaves", rule: "leaving", store: func(_ *life, s store.Store) store.Store { return &impatient{lax: newLax(s)} }},
 	{name: "takes a late answer of the text before", rule: "source", do: stale},
 	{name: "goes on with a text that was refused", rule: "yes", headstrong: true},
-	{name: "goes on from another text than was shown", rule: "shown", say: onRevise(func(l *life, stream string, in engine.Revise) engine.Revise {
+	{name: "goes on from another text than was shown", rule: "shown", first: 83, say: onRevise(func(l *life, stream string, in engine.Revise) engine.Revise {
 		if _, now, ok := l.world.newest(stream); ok {
 			in.Was = now.hash
 		}

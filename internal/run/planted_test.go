@@ -20,6 +20,7 @@ import (
 type planted struct {
 	name  string
 	rule  string // that the auditor must find broken
+	first uint64 // a seed to begin with, where the others take long to find it
 	store func(*life, store.Store) store.Store
 	do    func(*life, run.Do) run.Do
 	plan  func(engine.Definition) engine.Definition // what runs in place of what was approved
@@ -61,7 +62,8 @@ func TestPlantedBugs(t *testing.T) {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
 			others := map[string]int{}
-			for seed := range uint64(seeds) {
+			for n := range uint64(seeds) {
+				seed := (bug.first + n) % seeds
 				w := simulate(t, seed, bug)
 				if w.broke(bug.rule) {
 					t.Logf("found by %q in seed %d", bug.rule, seed)
@@ -81,7 +83,7 @@ var bugs = []planted{
 	{name: "starts before it appends", rule: "dispatch", store: func(l *life, s store.Store) store.Store { return eager{s, l} }},
 	{name: "loses a batch", rule: "acknowledged", store: func(_ *life, s store.Store) store.Store { return &lossy{lax: newLax(s)} }},
 	{name: "forgets the last record", rule: "twice", store: func(_ *life, s store.Store) store.Store { return forgetful{newLax(s)} }},
-	{name: "lets a fenced owner write", rule: "source", store: func(l *life, s store.Store) store.Store { return &unfenced{lax: newLax(s), life: l} }},
+	{name: "lets a fenced owner write", rule: "source", first: 50, store: func(l *life, s store.Store) store.Store { return &unfenced{lax: newLax(s), life: l} }},
 	{name: "keeps no rows", rule: "rows", store: edit(func(b *store.Batch) { b.Rows.Steps = nil })},
 	{name: "keeps no objects", rule: "objects", store: edit(dropObjects)},
 	{name: "ends a run twice", rule: "ended", store: func(_ *life, s store.Store) store.Store { return &stutter{newLax(s)} }},

@@ -91,6 +91,7 @@ func archives(t testing.TB, pattern string) map[string]*txtar.Archive {
 // TestSoundPlans makes sure that nobody is bothered about a plan that is right,
 // however it is written.
 func TestSoundPlans(t *testing.T) {
+	t.Parallel()
 	w := readWorld(t)
 	labels, count := map[string]bool{}, 0
 	for group, a := range archives(t, "testdata/corpus/sound/*.txtar") {
@@ -132,6 +133,7 @@ func TestSoundPlans(t *testing.T) {
 // TestDefectivePlans makes sure that every defect is found at its place, and
 // nothing beside it. Behind each plan stands what it should get.
 func TestDefectivePlans(t *testing.T) {
+	t.Parallel()
 	w := readWorld(t)
 	codes, count := map[string]bool{}, 0
 	for group, a := range archives(t, "testdata/corpus/defective/*.txtar") {

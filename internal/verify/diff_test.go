@@ -334,6 +334,7 @@ func TestWeakerStep(t *testing.T) {
 
 // A plan is no weaker than itself and differs in nothing, however it is written.
 func TestDiffOfItself(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/PT*/*.md")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no plans", err)

@@ -23,6 +23,7 @@ func rewrite(pattern, with string) func(string) string {
 // thirty other ways: the verifier asks and says the same, and compiles the same
 // steps and contracts.
 func TestDriftsMeanTheSame(t *testing.T) {
+	t.Parallel()
 	drifts := map[string]func(string) string{
 		"steps at level 2":     rewrite(`(?m)^### `, "## "),
 		"steps at level 4":     rewrite(`(?m)^### `, "#### "),

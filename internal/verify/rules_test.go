@@ -214,6 +214,7 @@ func runRule(t *testing.T, rule verify.Rule, file string, good bool) {
 
 // TestRulesAreWellFormed keeps ids, names and texts in order.
 func TestRulesAreWellFormed(t *testing.T) {
+	t.Parallel()
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, r := range verify.Rules() {
 		if !regexp.MustCompile(`^PT[0-9]{3}$`).MatchString(r.ID) || ids[r.ID] {

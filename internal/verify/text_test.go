@@ -42,6 +42,7 @@ func parserCodes(t *testing.T) []string {
 }
 
 func TestEveryCodeOfTheParserIsARule(t *testing.T) {
+	t.Parallel()
 	codes := parserCodes(t)
 	if len(codes) < 40 {
 		t.Fatalf("only %d codes: %v", len(codes), codes)

@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestDeeds: what real programs printed, as people see it.
 func TestDeeds(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../agent/testdata/recorded/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("nothing is recorded:", err)

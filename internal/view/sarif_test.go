@@ -59,6 +59,7 @@ func sarifDocs() []*api.Document {
 }
 
 func TestSARIFIsValid(t *testing.T) {
+	t.Parallel()
 	schema := sarifSchema(t)
 	for name, docs := range map[string][]*api.Document{"nothing": {}, "no findings": sarifDocs()[2:], "findings": sarifDocs()} {
 		var out bytes.Buffer
@@ -122,6 +123,7 @@ func TestSARIFHasRulesAndPlaces(t *testing.T) {
 
 // TestSARIFJudge makes sure that the judge of the test above can say no.
 func TestSARIFJudge(t *testing.T) {
+	t.Parallel()
 	schema := sarifSchema(t)
 	for name, edit := range map[string][2]string{
 		"version":          {`"version":"2.1.0"`, `"version":"2.0.0"`},

@@ -202,6 +202,7 @@ func TestBadDocumentsOfOtherForms(t *testing.T) {
 
 // TestProblems checks what only reading can find, with its place.
 func TestProblems(t *testing.T) {
+	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70)
 	for name, c := range map[string]struct{ text, want string }{
 		"key twice":             {"task: T\ntask: U\nsteps: [{description: a}]\n", "2:1: error: duplicate-field:"},

@@ -220,6 +220,7 @@ func TestIssuesOfGitLab(t *testing.T) {
 
 // What no verb could read is not made.
 func TestPlanThatIsTooLarge(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	before := "0"
 	for i := range 1500 {
@@ -233,6 +234,7 @@ func TestPlanThatIsTooLarge(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
+	t.Parallel()
 	for name, src := range map[string]string{
 		"too many": strings.Repeat("- [ ] x\n", plan.MaxSteps+1),
 		"too long": "- [ ] x\n" + strings.Repeat("x\n", plan.MaxBytes/2),

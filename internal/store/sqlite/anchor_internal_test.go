@@ -15,6 +15,7 @@ var anyHash = strings.Repeat("0a", len(sum{}))
 
 // TestAnchorPace counts the writings of the anchor while time passes.
 func TestAnchorPace(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "anchor")
 	synctest.Test(t, func(t *testing.T) {
 		var writes atomic.Int64
@@ -68,6 +69,7 @@ func anchorIn(t *testing.T, path string) anchor {
 }
 
 func TestAnchorText(t *testing.T) {
+	t.Parallel()
 	want := anchor{ID: 7, Stream: "a \"b\"", Seq: 3, Epoch: 2, Hash: anyHash}
 	text, err := json.Marshal(want)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 )
 
 func TestBackup(t *testing.T) {
+	t.Parallel()
 	dir, to := scratch(t), filepath.Join(scratch(t), "copy of #1")
 	sample(t, dir)
 	want := contents(t, dir)
@@ -44,6 +45,7 @@ func TestBackup(t *testing.T) {
 }
 
 func TestBackupOverwritesNothing(t *testing.T) {
+	t.Parallel()
 	dir, to := scratch(t), scratch(t)
 	sample(t, dir)
 	s := openIn(t, dir)
@@ -54,6 +56,7 @@ func TestBackupOverwritesNothing(t *testing.T) {
 }
 
 func TestFailedBackupLeavesNothing(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	sample(t, dir)
 	tamper(t, dir, "UPDATE object SET body = x'78' WHERE id = 3")
@@ -76,6 +79,7 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 // A journal of another schema is refused, and left as it is; one whose version
 // alone was changed is damaged.
 func TestOtherVersions(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	sample(t, dir)
 	late := openIn(t, dir)

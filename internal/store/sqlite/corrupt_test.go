@@ -18,6 +18,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/store/sqlite"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // sample writes 20 records into each of three streams, with objects, and closes
@@ -70,6 +71,7 @@ func writeFile(t testing.TB, path string, text []byte) {
 }
 
 func TestVerifySound(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	sample(t, dir)
 	report, err := inspect(t, dir)
@@ -82,6 +84,7 @@ func TestVerifySound(t *testing.T) {
 // TestVerifyNamesTheRecord flips one bit in the body of each record in turn. A
 // body may also lie about where its page once was; a flip there harms nothing.
 func TestVerifyNamesTheRecord(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	sample(t, dir)
 	path := filepath.Join(dir, "journal.db")
@@ -122,13 +125,14 @@ func places(text []byte, mark string) []int {
 // TestFlippedBitsAnywhere flips bits all over the file. Each must be found, or
 // have left every record and object as it was.
 func TestFlippedBitsAnywhere(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	sample(t, dir)
 	path := filepath.Join(dir, "journal.db")
 	good := readFile(t, path)
 	want := contents(t, dir)
 	found := 0
-	const stride = 997
+	stride := tier.Draws(4987, 997)
 	for at := 0; at < len(good); at += stride {
 		bad := bytes.Clone(good)
 		bad[at] ^= 1 << (at % 8)
@@ -147,11 +151,12 @@ func TestFlippedBitsAnywhere(t *testing.T) {
 // contents reads all records, or says at which it had to stop.
 // Pages of zeros, and letters that a terminal obeys: it is damage, and is told in text.
 func TestSpoiledAnywhere(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	sample(t, dir)
 	path := filepath.Join(dir, "journal.db")
 	good := readFile(t, path)
-	step := max(1, len(good)/60)
+	step := max(1, len(good)/tier.Draws(20, 60))
 	for at := 0; at < len(good); at += step {
 		for _, spoil := range []string{strings.Repeat("\x00", 4096), "\x1b", "\x1b[2J\x9b\x07"} {
 			bad := bytes.Clone(good)
@@ -177,6 +182,7 @@ func TestSpoiledAnywhere(t *testing.T) {
 
 // A journal of another workspace is refused, and no sound one.
 func TestOtherWorkspace(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	sample(t, dir)
 	for _, inspect := range []bool{false, true} {
@@ -213,6 +219,7 @@ func contents(t testing.TB, dir string) map[string][]engine.Record {
 // TestVerifyTampering changes the journal by SQL, as somebody would who wants
 // not to be seen.
 func TestVerifyTampering(t *testing.T) {
+	t.Parallel()
 	unlocked := "DROP TRIGGER event_keeps; DROP TRIGGER event_stays;"
 	locked := `CREATE TRIGGER event_keeps BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events never change'); END;
 		CREATE TRIGGER event_stays BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are never removed'); END`
@@ -259,6 +266,7 @@ func tamper(t testing.TB, dir, query string) {
 }
 
 func TestEventsAreAppendOnly(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	sample(t, dir)
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(dir, "journal.db")))
@@ -276,6 +284,7 @@ func TestEventsAreAppendOnly(t *testing.T) {
 // TestReadStopsAtDamage reads a stream with a spoilt record: all before it, then
 // the error. It is far from the end, so that Open cannot see it.
 func TestReadStopsAtDamage(t *testing.T) {
+	t.Parallel()
 	for want, query := range map[string]string{
 		"record 5 is not what was written": "DROP TRIGGER event_keeps; UPDATE event SET actor = 'me' WHERE stream = 'b' AND seq = 5",
 		"record 5 is missing":              "DROP TRIGGER event_stays; DELETE FROM event WHERE stream = 'b' AND seq = 5",
@@ -299,6 +308,7 @@ func TestReadStopsAtDamage(t *testing.T) {
 }
 
 func TestOpenChecksTheTail(t *testing.T) {
+	t.Parallel()
 	for name, query := range map[string]string{
 		"changed": "DROP TRIGGER event_keeps; UPDATE event SET actor = 'me' WHERE id = 59",
 		"missing": "DROP TRIGGER event_stays; DELETE FROM event WHERE id = 56",
@@ -317,6 +327,7 @@ func TestOpenChecksTheTail(t *testing.T) {
 
 // TestHeadIsCheckedBeforeAppending has damage too old for the tail's check.
 func TestHeadIsCheckedBeforeAppending(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	s, epoch := owned(t, dir)
 	write(t, s, settled("old", 0, epoch, 3), settled("new", 0, epoch, 100))
@@ -339,6 +350,7 @@ func TestHeadIsCheckedBeforeAppending(t *testing.T) {
 }
 
 func TestDamagedSnapshotIsNone(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	s, epoch := owned(t, dir)
 	b := settled("a", 0, epoch, 3)
@@ -358,6 +370,7 @@ func TestDamagedSnapshotIsNone(t *testing.T) {
 }
 
 func TestLargeObjects(t *testing.T) {
+	t.Parallel()
 	hash := largeObject("large", 0).Hash
 	for name, damage := range map[string]func(string) error{
 		"changed": func(path string) error { return os.WriteFile(path, largeObject("small", 0).Body, 0o600) },
@@ -385,6 +398,7 @@ func TestLargeObjects(t *testing.T) {
 
 // TestNoJournal opens what is none: an error that wraps ErrCorrupt, each time.
 func TestNoJournal(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	sample(t, dir)
 	path := filepath.Join(dir, "journal.db")
@@ -422,6 +436,7 @@ func TestNoJournal(t *testing.T) {
 }
 
 func TestOldFile(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	sample(t, dir)
 	path := filepath.Join(dir, "journal.db")
@@ -466,6 +481,7 @@ func crashed(t testing.TB, anchored bool) string {
 }
 
 func TestLogRemoved(t *testing.T) {
+	t.Parallel()
 	dir := crashed(t, true)
 	if err := os.Remove(filepath.Join(dir, "journal.db-wal")); err != nil {
 		t.Fatal(err)
@@ -478,6 +494,7 @@ func TestLogRemoved(t *testing.T) {
 // TestTornLog cuts the log at many places. Without an anchor, what is left must
 // be a sound beginning; with one, any loss must show.
 func TestTornLog(t *testing.T) {
+	t.Parallel()
 	bare, anchored := crashed(t, false), crashed(t, true)
 	good := readFile(t, filepath.Join(bare, "journal.db-wal"))
 	for at := len(good); at > 0; at -= len(good)/60 + 7 {
@@ -586,6 +603,7 @@ func known(err error) bool {
 
 // A journal that has lost its epoch is damaged, and not another's.
 func TestAppendWithoutEpoch(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	s, epoch := owned(t, dir)
 	defer s.Close()

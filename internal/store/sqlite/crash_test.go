@@ -17,6 +17,7 @@ import (
 // TestCrashAtEachPoint kills a process the first and the third time that it
 // comes to a point, and looks at what it left.
 func TestCrashAtEachPoint(t *testing.T) {
+	t.Parallel()
 	for _, point := range sqlite.Points() {
 		for _, nth := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s %d", point, nth), func(t *testing.T) {

@@ -51,6 +51,7 @@ func randomObject(size int) store.Object {
 }
 
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]int{"in a commit": 20_000, "in a large object": 300_000} {
 		t.Run(name, func(t *testing.T) {
 			disk := smallDisk(t)
@@ -89,6 +90,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestFullDiskFromTheStart(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t)
 	writeFile(t, filepath.Join(disk, "ballast"), make([]byte, 4<<20))
 	_, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: filepath.Join(disk, "state")})
@@ -98,6 +100,7 @@ func TestFullDiskFromTheStart(t *testing.T) {
 }
 
 func TestReadOnlyDisk(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t)
 	sample(t, disk)
 	if err := unix.Mount("", disk, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
@@ -124,6 +127,7 @@ func TestReadOnlyDisk(t *testing.T) {
 
 // TestUnwritable is what an ordinary user meets.
 func TestUnwritable(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() == 0 {
 		t.Skip("the superuser may write anywhere; TestReadOnlyDisk is for it")
 	}

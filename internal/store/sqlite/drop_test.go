@@ -11,6 +11,7 @@ import (
 )
 
 func TestDrop(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	s, epoch := owned(t, dir)
 	small, large, stays := store.NewObject([]byte("small")), store.NewObject(bytes.Repeat([]byte("large"), 100_000)), store.NewObject(bytes.Repeat([]byte("stays"), 100_000))
@@ -50,6 +51,7 @@ func TestDrop(t *testing.T) {
 }
 
 func TestOnlyTheOwnerDrops(t *testing.T) {
+	t.Parallel()
 	s := openIn(t, scratch(t))
 	if _, _, err := s.Drop(t.Context(), nil); !errors.Is(err, store.ErrFenced) {
 		t.Errorf("Drop without ownership: %v", err)

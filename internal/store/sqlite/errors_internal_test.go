@@ -15,6 +15,7 @@ import (
 )
 
 func TestClassify(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		err   error
 		class error
@@ -41,6 +42,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestClassifyCode(t *testing.T) {
+	t.Parallel()
 	for code, want := range map[int]struct {
 		class  error
 		advice string

@@ -8,6 +8,7 @@ import (
 )
 
 func TestRemovedLockIsNone(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("an open file cannot be removed here")
 	}
@@ -39,6 +40,7 @@ func TestRemovedLockIsNone(t *testing.T) {
 // TestWriterSyncs: no test here cuts the power, so what makes commits durable
 // is at least asked for.
 func TestWriterSyncs(t *testing.T) {
+	t.Parallel()
 	db, err := openWriter(filepath.Join(t.TempDir(), "x.db"))
 	if err != nil {
 		t.Fatal(err)

@@ -2,12 +2,15 @@ package sqlite_test
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // roles are what a child process of the tests does: the test binary runs
@@ -27,6 +30,8 @@ const roleVariable = "SQLITE_TEST_ROLE"
 func TestMain(m *testing.M) {
 	role, ok := roles()[os.Getenv(roleVariable)]
 	if !ok {
+		flag.Parse()
+		tier.Rapid(25, 100)
 		os.Exit(m.Run())
 	}
 	if err := role(os.Args[1:]); err != nil {

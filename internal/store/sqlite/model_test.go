@@ -19,6 +19,7 @@ import (
 // TestLikeMemory does the same to both stores, at random, and wants the same
 // answers, over reopenings too.
 func TestLikeMemory(t *testing.T) {
+	t.Parallel()
 	top, runs := scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
 		runs++

@@ -17,6 +17,7 @@ import (
 )
 
 func TestOwnTellsOfALiveOwnerAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	first, _ := owned(t, dir)
 	defer first.Close()
@@ -34,6 +35,7 @@ func TestOwnTellsOfALiveOwnerAtOnce(t *testing.T) {
 // TestReleaseLeavesNoLog: a log that stays is read whole by each process that
 // looks at the journal.
 func TestReleaseLeavesNoLog(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
 	if err != nil {
@@ -112,6 +114,7 @@ func ownUntilKilled(args []string) error {
 }
 
 func TestOwnAfterAKilledProcess(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, LockRetry: time.Hour})
 	if err != nil {
@@ -166,6 +169,7 @@ func followUntil(args []string) error {
 }
 
 func TestReadersInOtherProcesses(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	s, epoch := owned(t, dir)
 	defer s.Close()
@@ -184,6 +188,7 @@ func TestReadersInOtherProcesses(t *testing.T) {
 }
 
 func TestOpenIsForThisUserAlone(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(scratch(t), "state", "workspace")
 	s, _ := owned(t, dir)
 	defer s.Close()
@@ -202,6 +207,7 @@ func TestOpenIsForThisUserAlone(t *testing.T) {
 }
 
 func TestOpenWithoutADirectoryIsNoInspection(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(scratch(t), "absent")
 	if _, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Inspect: true}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("inspect nothing: %v, want os.ErrNotExist", err)
@@ -212,6 +218,7 @@ func TestOpenWithoutADirectoryIsNoInspection(t *testing.T) {
 }
 
 func TestManyProcessesBegin(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(scratch(t), "state")
 	opened := make(chan error)
 	for range 8 {

@@ -21,6 +21,7 @@ import (
 // TestFenced takes the workspace over as it could happen where locks do not
 // hold: the first owner must notice in its next transaction.
 func TestFenced(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	first, old := owned(t, dir)
 	defer first.Close()
@@ -73,6 +74,7 @@ func holdUntilEOF([]string) error {
 
 // The child of a dead owner has its files, and not its lock.
 func TestOwnAfterADeadOwnerWithAChild(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	openIn(t, dir).Close()
 	c := start(t, "leave", dir)
@@ -84,6 +86,7 @@ func TestOwnAfterADeadOwnerWithAChild(t *testing.T) {
 
 // Two journals of one workspace have one owner at a time.
 func TestGuardOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	guard := scratch(t)
 	open := func() *sqlite.Store {
 		s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: scratch(t), Guard: guard})
@@ -110,6 +113,7 @@ func TestGuardOfTheWorkspace(t *testing.T) {
 // An owner whose files were removed writes no anchor beside the journal that
 // another one has begun there since.
 func TestRemovedUnderItsOwner(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(scratch(t), "state")
 	first, epoch := owned(t, dir)
 	write(t, first, settled("t", 0, epoch, 9))

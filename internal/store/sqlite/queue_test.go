@@ -63,6 +63,7 @@ func appendBehind(ctx context.Context, s *sqlite.Store, b store.Batch) chan erro
 }
 
 func TestWhatWaitsIsOneCommit(t *testing.T) {
+	t.Parallel()
 	s, epoch, g := gated(t)
 	first := appendBehind(t.Context(), s, settled("first", 0, epoch, 1))
 	<-g.reached
@@ -102,6 +103,7 @@ func TestWhatWaitsIsOneCommit(t *testing.T) {
 }
 
 func TestOneStreamInOneCommit(t *testing.T) {
+	t.Parallel()
 	s, epoch, g := gated(t)
 	first := appendBehind(t.Context(), s, settled("first", 0, epoch, 1))
 	<-g.reached
@@ -122,6 +124,7 @@ func TestOneStreamInOneCommit(t *testing.T) {
 }
 
 func TestCancelledWhileWaiting(t *testing.T) {
+	t.Parallel()
 	s, epoch, g := gated(t)
 	first := appendBehind(t.Context(), s, settled("first", 0, epoch, 1))
 	<-g.reached
@@ -148,6 +151,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 // TestCancelledWhileWriting gives up an append that is being written: it must
 // say what really happened.
 func TestCancelledWhileWriting(t *testing.T) {
+	t.Parallel()
 	s, epoch, g := gated(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	result := appendBehind(ctx, s, settled("a", 0, epoch, 1))
@@ -163,6 +167,7 @@ func TestCancelledWhileWriting(t *testing.T) {
 }
 
 func TestReleaseWaitsForTheAppend(t *testing.T) {
+	t.Parallel()
 	g := &gate{reached: make(chan struct{}), pass: make(chan struct{})}
 	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: scratch(t), Point: g.point})
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 // TestReopened writes one record of each kind with all that goes with them, and
 // reads the same from the files.
 func TestReopened(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t)
 	s, epoch := owned(t, dir)
 	batches := []store.Batch{goldenWorkspace(epoch), goldenTask(epoch)}
@@ -122,6 +123,7 @@ func goldenTask(epoch uint64) store.Batch {
 // TestCutOffWhileItIsMade: a kill in the first transaction leaves a journal of what
 // is to be undone. Nothing was promised then, so that the next one begins anew.
 func TestCutOffWhileItIsMade(t *testing.T) {
+	t.Parallel()
 	made, dir := scratch(t), scratch(t)
 	db, err := sql.Open("sqlite", filepath.Join(made, "journal.db"))
 	if err != nil {

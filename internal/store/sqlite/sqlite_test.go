@@ -11,6 +11,7 @@ import (
 )
 
 func TestSQLite(t *testing.T) {
+	t.Parallel()
 	dirs := map[store.Store]string{}
 	open := func(t *testing.T) store.Store {
 		dir := filepath.Join(scratch(t), "a b#c%20d&e", "state")
@@ -32,6 +33,7 @@ func TestSQLite(t *testing.T) {
 // TestItemsInOrder: all items, and the oldest of them, come in the order that
 // they were opened in.
 func TestItemsInOrder(t *testing.T) {
+	t.Parallel()
 	const n = 2_500
 	s, epoch := owned(t, scratch(t))
 	defer s.Close()

@@ -8,6 +8,7 @@ import (
 // TestKnownHeads: an owner that lives long does not keep the ends of all streams
 // that it ever wrote, and has those that it wrote last.
 func TestKnownHeads(t *testing.T) {
+	t.Parallel()
 	w := &writer{heads: map[string]head{}}
 	for i := range 3 * knownHeads {
 		w.learn(map[string]head{fmt.Sprint(i): {seq: uint64(i)}})

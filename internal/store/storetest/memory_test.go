@@ -12,10 +12,12 @@ import (
 )
 
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	storetest.Exercise(t, func(*testing.T) store.Store { return storetest.NewMemory() }, nil)
 }
 
 func TestMemoryInBubble(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.NewMemory()
 		epoch, _, err := s.Own(t.Context(), "w")
@@ -37,6 +39,7 @@ func TestMemoryInBubble(t *testing.T) {
 }
 
 func TestMicro(t *testing.T) {
+	t.Parallel()
 	zone := time.FixedZone("east", 3600)
 	for _, test := range []struct{ in, want time.Time }{
 		{time.Time{}, time.Time{}},
