@@ -49,6 +49,7 @@ func hear(t *testing.T, p Preset, out []byte, size, keep int) outcome {
 // TestPresets: each file of testdata/parse is what an agent prints, named after
 // its preset and what is special about it.
 func TestPresets(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/parse/*.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -99,12 +100,14 @@ func golden(t *testing.T, file string, got outcome) {
 }
 
 func TestTranscriptOfMuch(t *testing.T) {
+	t.Parallel()
 	call := `{"type":"step_finish","sessionID":"s","part":{"tokens":{"input":3},"cost":0.5}}` + "\n"
 	long := `{"type":"text","part":{"text":"` + strings.Repeat("x", MaxLine) + `"}}` + "\n"
 	words := `{"type":"step_start"}` + "\n" + `{"type":"text","part":{"text":"the end"}}`
-	out := []byte(strings.Repeat(call, 30_000) + long + words)
+	calls := MaxOutput/len(call) + 1 // more than is kept
+	out := []byte(strings.Repeat(call, calls) + long + words)
 	want := outcome{
-		Text: "the end", Usage: engine.Usage{In: new(int64(90_000)), CostMicros: new(int64(15_000_000_000))},
+		Text: "the end", Usage: engine.Usage{In: new(int64(3 * calls)), CostMicros: new(int64(500_000 * calls))},
 		Notes: []string{"what it used may not be known in full; lines of the output that were too long to be read: 1"},
 	}
 	if diff := cmp.Diff(want, hear(t, OpenCode, out, 32<<10, MaxOutput)); diff != "" {
@@ -113,6 +116,7 @@ func TestTranscriptOfMuch(t *testing.T) {
 }
 
 func TestTranscriptSaysLittle(t *testing.T) {
+	t.Parallel()
 	if tr, err := newTranscript(NoPreset); tr != nil || err != nil {
 		t.Errorf("%v, %v", tr, err)
 	}
@@ -136,6 +140,7 @@ func TestTranscriptSaysLittle(t *testing.T) {
 
 // TestLineAmidStandardError: what stands before an object does not hide it.
 func TestLineAmidStandardError(t *testing.T) {
+	t.Parallel()
 	out := []byte("10% … 20% … " + `{"type":"item.completed","item":{"type":"agent_message","text":"t"}}` + "\n")
 	if got := hear(t, Codex, out, 10, 0); got.Text != "t" {
 		t.Errorf("%+v", got)

@@ -57,12 +57,11 @@ const ForHTTP = "http"
 // maxRequest bounds a request on the socket: what a person says is short.
 const maxRequest = 16 << 20
 
-// Waits of the listener: for a request that was begun, and for the next one on a
-// connection. One that says nothing does not keep the owner alive.
-const (
-	requestTime = 5 * time.Second
-	idleTime    = 3 * time.Second
-)
+// waits are those of the listener: for the head of a request, for its body, and for the
+// next request of a connection. One that says nothing does not keep the owner alive.
+type waits struct{ head, body, idle time.Duration }
+
+var usual = waits{head: 5 * time.Second, body: 5 * time.Second, idle: 3 * time.Second}
 
 // End is what the end of a client's connection means for the run that it carries.
 type End string
@@ -97,6 +96,7 @@ type Listener struct {
 	Serving
 	server *http.Server
 	state  string // the state directory
+	waits  waits
 
 	mu    sync.Mutex
 	ears  map[*ear]bool
@@ -114,7 +114,9 @@ type ear struct {
 }
 
 // Listen serves the place's socket, which only this user may open.
-func Listen(p Place, s Serving) (*Listener, error) {
+func Listen(p Place, s Serving) (*Listener, error) { return listenFor(p, s, usual) }
+
+func listenFor(p Place, s Serving, w waits) (*Listener, error) {
 	if err := os.Remove(p.Socket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("clear the owner's socket: %w", err)
 	}
@@ -122,12 +124,12 @@ func Listen(p Place, s Serving) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the owner's socket: %w", err)
 	}
-	l := &Listener{Serving: s, state: p.State, ears: map[*ear]bool{}}
+	l := &Listener{Serving: s, state: p.State, waits: w, ears: map[*ear]bool{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/{use}", l.serve)
-	l.server = &http.Server{Handler: mux, ConnContext: l.meet, ConnState: l.connection, ReadHeaderTimeout: requestTime, IdleTimeout: idleTime}
+	l.server = &http.Server{Handler: mux, ConnContext: l.meet, ConnState: l.connection, ReadHeaderTimeout: w.head, IdleTimeout: w.idle}
 	l.held = 1
-	time.AfterFunc(idleTime, l.welcome)
+	time.AfterFunc(w.idle, l.welcome)
 	go l.server.Serve(sock) //nolint:errcheck // it ends with Close
 	return l, nil
 }
@@ -277,7 +279,7 @@ func (l *Listener) answer(w http.ResponseWriter, r *http.Request, caller Caller,
 // owner that ends admits nobody.
 func (l *Listener) admit(w http.ResponseWriter, r *http.Request) (Caller, []byte, error) {
 	var q request
-	body, err := read(w, r)
+	body, err := l.read(w, r)
 	if err == nil {
 		err = json.Unmarshal(body, &q)
 	}
@@ -320,9 +322,9 @@ func (l *Listener) identify(c *Caller, name string) error {
 }
 
 // read reads a request that comes in time. One that does not ends with its connection.
-func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (l *Listener) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	c := http.NewResponseController(w)
-	if err := c.SetReadDeadline(time.Now().Add(requestTime)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(l.waits.body)); err != nil {
 		return nil, err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -78,9 +77,14 @@ func (o *owner) serving() api.Serving {
 
 func listen(t *testing.T, o *owner) (api.Place, *api.Listener) {
 	t.Helper()
+	return listenBy(t, o, api.Listen)
+}
+
+func listenBy(t *testing.T, o *owner, serve func(api.Place, api.Serving) (*api.Listener, error)) (api.Place, *api.Listener) {
+	t.Helper()
 	o.left, o.over, o.freed = make(chan api.End, 8), make(chan struct{}), make(chan struct{}, 1)
 	p := api.Place{State: t.TempDir()}
-	l, err := api.Listen(p, o.serving())
+	l, err := serve(p, o.serving())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,22 +385,33 @@ func TestCarryEnds(t *testing.T) {
 	}
 }
 
-// A connection on which nothing is said does not keep the owner alive for long, and
-// one that follows a run does so only by the run.
-func TestHungConnections(t *testing.T) {
+// soon is a wait of the listener that a test sees the end of.
+const soon = 100 * time.Millisecond
+
+// A connection on which nothing is said does not keep the owner alive for long.
+func TestSilentConnection(t *testing.T) {
+	t.Parallel()
 	o := &owner{}
-	p, l := listen(t, o)
+	p, l := listenBy(t, o, func(p api.Place, s api.Serving) (*api.Listener, error) { return api.ListenFor(p, s, soon, soon, soon) })
 	silent, err := net.Dial("unix", p.Socket())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	for !l.Held() {
-		runtime.Gosched()
+	silent.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // it is a socket
+	if n, err := silent.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("%d bytes, %v; want the end", n, err)
 	}
 	for l.Held() {
 		<-o.freed
 	}
+}
+
+// A connection that follows a run keeps the owner alive only by the run.
+func TestDeafConnection(t *testing.T) {
+	t.Parallel()
+	o := &owner{}
+	p, l := listen(t, o)
 	deaf, err := net.Dial("unix", p.Socket())
 	if err != nil {
 		t.Fatal(err)
@@ -422,7 +437,9 @@ func TestHungConnections(t *testing.T) {
 func TestHalfARequest(t *testing.T) {
 	t.Parallel()
 	o := &owner{}
-	p, l := listen(t, o)
+	p, l := listenBy(t, o, func(p api.Place, s api.Serving) (*api.Listener, error) {
+		return api.ListenFor(p, s, time.Minute, soon, time.Minute)
+	})
 	l.Say("a word for the person")
 	half, err := net.Dial("unix", p.Socket())
 	if err != nil {
@@ -430,7 +447,7 @@ func TestHalfARequest(t *testing.T) {
 	}
 	defer half.Close()
 	io.WriteString(half, "POST /v1/order HTTP/1.1\r\nHost: piton\r\nContent-Length: 200\r\n\r\n{\"run\"") //nolint:errcheck // nobody listens then
-	half.SetReadDeadline(time.Now().Add(20 * time.Second))                                                //nolint:errcheck // it is a socket
+	half.SetReadDeadline(time.Now().Add(time.Minute))                                                     //nolint:errcheck // it is a socket
 	answer, err := io.ReadAll(half)
 	if err != nil || !strings.Contains(string(answer), "cannot be read") {
 		t.Errorf("after %q: %v", answer, err)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"github.com/piton-dev/piton/internal/check"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // bench has what a job needs.
@@ -71,6 +73,7 @@ func (vain) Closed() bool        { return true }
 func (v vain) Refused() []string { return []string{v.host} }
 
 func TestRunEachHasItsGate(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "true", "true")
 	b.Unsealed = true
 	made := 0
@@ -87,6 +90,7 @@ func TestRunEachHasItsGate(t *testing.T) {
 }
 
 func TestRunVerdicts(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, command string
 		exit          int
@@ -115,6 +119,7 @@ func TestRunVerdicts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, tt.command)
 			b.Step.Checks[0].Exit = tt.exit
 			a := b.first()
@@ -130,6 +135,7 @@ func TestRunVerdicts(t *testing.T) {
 
 // A check that hangs is ended with everything it started.
 func TestRunTimeout(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `
 		setsid sh -c 'trap "" TERM; echo $$ >one; while :; do sleep 1; done' &
 		(trap '' TERM HUP; (echo $BASHPID >two; exec sleep 1000) & ) &
@@ -150,6 +156,7 @@ func TestRunTimeout(t *testing.T) {
 
 // What a check leaves behind does not live on, and cannot touch a later one.
 func TestRunLeavesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t,
 		`(setsid sh -c 'echo $$ >pid; while :; do echo x >>alive; sleep 0.01; done' >/dev/null 2>&1 &); until [ -s alive ]; do :; done`,
 		`rm -f alive; sleep 0.2; [ ! -e alive ]`)
@@ -183,17 +190,19 @@ func wantNobodyIn(t *testing.T, dir string) {
 	}
 }
 
-// A gigabyte of output is counted and hashed, and what a record gets of it is small.
+// Much output is counted and hashed, and what a record gets of it is small. Nothing runs
+// beside it, so that the heap is its own.
 func TestRunHugeOutput(t *testing.T) {
-	b := newBench(t, `head -c 300000000 /dev/zero | tr '\0' 'x'; yes | head -c 100000000 >&2; echo the end; exit 1`)
+	size := tier.Draws(20_000_000, 200_000_000) // of each stream
+	b := newBench(t, fmt.Sprintf(`head -c %d /dev/zero | tr '\0' 'x'; yes | head -c %d >&2; echo the end; exit 1`, size, size))
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	a := b.first()
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if a.Verdict != engine.Fail || a.Size != 400_000_008 {
-		t.Errorf("%s (%s) of %d bytes, want a fail of 400000008", a.Verdict, a.Reason, a.Size)
+	if a.Verdict != engine.Fail || a.Size != int64(2*size+8) {
+		t.Errorf("%s (%s) of %d bytes, want a fail of %d", a.Verdict, a.Reason, a.Size, 2*size+8)
 	}
 	if len(a.Stdout) > 8<<10 || len(a.Stderr) > 8<<10 || !strings.HasSuffix(a.Stdout, "the end\n") || strings.Count(a.Stderr, "\n") > 100 {
 		t.Errorf("tails of %d and %d bytes, %d lines", len(a.Stdout), len(a.Stderr), strings.Count(a.Stderr, "\n"))
@@ -204,6 +213,7 @@ func TestRunHugeOutput(t *testing.T) {
 }
 
 func TestRunRecordsEvidence(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "printf '\\033[31mred\\033[0m\\n'; echo err >&2; exit 2", "true")
 	b.Phase, b.Round = engine.Ratchet, 3
 	b.Step.Checks[1].Required = false
@@ -237,6 +247,7 @@ func TestRunRecordsEvidence(t *testing.T) {
 
 // All checks run, so that the next attempt hears of everything that is wrong.
 func TestRunGoesOn(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "exit 1", "exit 2", "true", "no-such-program")
 	var got []engine.Verdict
 	for _, a := range check.Run(t.Context(), b.Job) {
@@ -249,6 +260,7 @@ func TestRunGoesOn(t *testing.T) {
 }
 
 func TestRunBaselineTailIsShort(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "seq 100000; exit 1")
 	b.Phase = engine.Baseline
 	if a := b.first(); len(a.Stdout) > 1<<10 || !strings.HasSuffix(a.Stdout, "100000\n") {
@@ -258,6 +270,7 @@ func TestRunBaselineTailIsShort(t *testing.T) {
 
 // Nothing of the harness's environment gets through but what is named.
 func TestRunEnvironment(t *testing.T) {
+	t.Parallel()
 	evil := filepath.Join(t.TempDir(), "evil.sh")
 	if err := os.WriteFile(evil, []byte("exit 0\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -350,7 +363,8 @@ func TestRunCancelled(t *testing.T) {
 
 // A fork bomb, bounded by itself, is gone afterwards.
 func TestRunForks(t *testing.T) {
-	b := newBench(t, `for i in $(seq 100); do (sleep 1000 & setsid sleep 1000 & ) >/dev/null 2>&1; done; exit 0`)
+	t.Parallel()
+	b := newBench(t, fmt.Sprintf(`for i in $(seq %d); do (sleep 1000 & setsid sleep 1000 & ) >/dev/null 2>&1; done; exit 0`, tier.Draws(20, 100)))
 	if a := b.first(); a.Verdict != engine.Pass {
 		t.Errorf("%s (%s)", a.Verdict, a.Reason)
 	}

@@ -11,6 +11,7 @@ import (
 
 // TestItemVariable: what scripts find of an item.
 func TestItemVariable(t *testing.T) {
+	t.Parallel()
 	w := &World{Common: &Common{}}
 	for item, want := range map[string]string{`"a b"`: "a b", `["a",1]`: `["a",1]`, `7`: "7", `1e400`: "1e400", `null`: "null", `"\"q\" $x"`: `"q" $x`} {
 		got, err := w.values(engine.Effect{Step: &engine.Step{ID: "s.1"}, Item: json.RawMessage(item)})
@@ -27,6 +28,7 @@ func TestItemVariable(t *testing.T) {
 
 // TestListOfOutputs: the output of a step for each item is one list, in order.
 func TestListOfOutputs(t *testing.T) {
+	t.Parallel()
 	objects := map[string]string{"1": "one\n", "2": `{"n": 2}`, "long": `"` + strings.Repeat("x", engine.MaxOutput/2) + `"`}
 	w := &World{Common: &Common{Object: func(hash string) ([]byte, error) {
 		if body, ok := objects[hash]; ok {

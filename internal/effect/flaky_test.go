@@ -19,6 +19,7 @@ import (
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/store/sqlite"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // theatre is a host over a real journal, whose runs have each a workspace of its own.
@@ -112,7 +113,7 @@ func (th *theatre) play(task string, s *stage, steps ...engine.Step) []engine.St
 const dice = `n=$(wc -l <../said); tree=$(cat a.txt b.txt 2>/dev/null | cksum)
 if grep -q a a.txt && test "$(sed -n "$((n+1))p" ../dice)" = pass; then echo "pass $tree" >>../said; else echo "fail $tree" >>../said; exit 1; fi`
 
-var flakyRuns = flag.Int("flaky.n", 200, "runs of a contract that fails by chance; both answers show in a quarter of them")
+var flakyRuns = flag.Int("flaky.n", tier.Draws(24, 200), "runs of a contract that fails by chance; both answers show in a quarter of them")
 
 // TestFlakyIsSaid runs a contract that fails by chance, and holds the runs to this: one in
 // which it gave both answers of one tree says so, and none is green in silence.

@@ -16,6 +16,7 @@ import (
 // What an attempt has git ignore it cannot hide: the rule is put back, and what it
 // hid is found and put back too. What git ignored before is nobody's addition.
 func TestAttemptThatHidesWhatItMakes(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 )
 
 func TestReadVote(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]engine.Vote{
 		`{"verdict": "pass", "reason": "it is there"}`:                            {Pass: true, Reason: "it is there"},
 		"Here it is:\n```json\n{\"verdict\":\"fail\",\"reason\":\" no \"}\n```\n": {Reason: "no"},

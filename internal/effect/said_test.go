@@ -20,6 +20,7 @@ func silent() {}
 
 // What is said is there to be read in order, from any line on.
 func TestSaid(t *testing.T) {
+	t.Parallel()
 	told := 0
 	w := &World{Common: &Common{State: t.TempDir()}}
 	s := w.saying(buildKey, func() { told++ })
@@ -47,6 +48,7 @@ func TestSaid(t *testing.T) {
 
 // A start that was cut off leaves what it said; the newest one counts.
 func TestNewestStart(t *testing.T) {
+	t.Parallel()
 	w := &World{Common: &Common{State: t.TempDir()}}
 	if _, ok := NewestSaid(w.State, "r1", "build", 2); ok {
 		t.Error("something was said")
@@ -80,6 +82,7 @@ func TestNewestStart(t *testing.T) {
 
 // What is kept has a bound, and a damaged file is read as far as it makes sense.
 func TestSaidIsBounded(t *testing.T) {
+	t.Parallel()
 	w := &World{Common: &Common{State: t.TempDir()}}
 	s := w.saying(buildKey, silent)
 	s.left = 3

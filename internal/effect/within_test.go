@@ -11,6 +11,7 @@ import (
 
 // What bounds the work in the workspace bounds it in every worktree.
 func TestNetworkInWorktrees(t *testing.T) {
+	t.Parallel()
 	pool, err := proc.NewPool(proc.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +37,7 @@ func TestNetworkInWorktrees(t *testing.T) {
 
 // What an agent made hard to remove is removed, and the note that leads to it stays until then.
 func TestScratchOfPackages(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	s := &scratch{}
 	dir, err := s.take(state)

@@ -169,6 +169,7 @@ func (s *stage) proved(e engine.Effect) engine.CheckEnded {
 }
 
 func TestAttemptFromBaselineToProof(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, map[string]string{"check.sh": "test -e out/x\n"}, "check.sh")
 	step := s.step("mkdir -p out; echo words; echo x >out/x", "bash check.sh", "out/**")
 	in, work := s.prepared(step)
@@ -195,6 +196,7 @@ func TestAttemptFromBaselineToProof(t *testing.T) {
 
 // Work begins with the text that the journal has, and not without it.
 func TestWorkHasItsText(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	_, work := s.prepared(s.step("echo words", "test -e x"))
 	if end := s.ended(work); end.How != engine.Exited || string(s.objects[end.Output]) != "words\n" {
@@ -208,6 +210,7 @@ func TestWorkHasItsText(t *testing.T) {
 
 // An agent is told what holds for the whole plan, and what its contract said.
 func TestPrompt(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	step := s.step("Write the file.", "test -e x")
 	step.Kind = engine.Agent
@@ -226,6 +229,7 @@ func TestPrompt(t *testing.T) {
 }
 
 func TestSilentAttemptHasNoLog(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	_, work := s.prepared(s.step("true", "test -e x"))
 	if end := s.ended(work); end.Log != "" {
@@ -239,6 +243,7 @@ func TestSilentAttemptHasNoLog(t *testing.T) {
 // What an attempt wrote where it must not is found, kept, and put back before
 // the next one.
 func TestTamperedAndOutOfScope(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, map[string]string{"check.sh": "exit 1\n", "other": "theirs\n"}, "check.sh")
 	step := s.step("echo 'exit 0' >check.sh; echo mine >other; mkdir -p out; echo x >out/x", "bash check.sh", "out/**")
 	in, work := s.prepared(step)
@@ -282,6 +287,7 @@ func TestTamperedAndOutOfScope(t *testing.T) {
 // Nobody looks at what stopped work did; its contract's script is put back all
 // the same.
 func TestStoppedWorkThatTampers(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, map[string]string{"check.sh": "exit 1\n"}, "check.sh")
 	step := s.step("echo 'exit 0' >check.sh; echo begun >begun; sleep 1000", "bash check.sh")
 	_, work := s.prepared(step)
@@ -308,6 +314,7 @@ func paths(changes []engine.Change) (names []string) {
 // The work ran, but nobody can say what it did: that is a fault of the machine,
 // and says so.
 func TestWorkThatCannotBeCompared(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	_, work := s.prepared(s.step("mkdir -p out; echo x >out/x", "test -e out/x", "out/**"))
 	work.Tree = strings.Repeat("0", 64)
@@ -321,6 +328,7 @@ func TestWorkThatCannotBeCompared(t *testing.T) {
 }
 
 func TestContractThatTampers(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, map[string]string{"check.sh": "echo >>check.sh\n"}, "check.sh")
 	got := s.proved(s.effect(engine.Verify, s.step("true", "bash check.sh")))
 	if diff := cmp.Diff([]string{"check.sh"}, paths(got.Tampered)); diff != "" || got.Verdict != engine.Tampered {
@@ -332,6 +340,7 @@ func TestContractThatTampers(t *testing.T) {
 }
 
 func TestStopped(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	step := s.step("echo begun >begun; sleep 1000", "while ! test -e never; do sleep 0.05; done")
 	_, work := s.prepared(s.step("echo begun >begun; sleep 1000", "test -e x"))
@@ -360,6 +369,7 @@ func TestStopped(t *testing.T) {
 
 // Two attempts at once: what lies in the other's scope is the other's.
 func TestNeighbours(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	wait := "for i in $(seq 400); do test -e %s/x && break; sleep 0.02; done"
 	one := s.step("mkdir -p a; echo >a/x; "+fmt.Sprintf(wait, "b"), "test -e a/x", "a/**")
@@ -395,6 +405,7 @@ func TestNeighbours(t *testing.T) {
 // What stands in the scope of a neighbour is its own, also when the work was cut
 // off and is prepared again.
 func TestNeighboursOfWorkThatWasCutOff(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	step := s.step("true", "test -e a/x", "a/**")
 	_, work := s.prepared(step)
@@ -428,6 +439,7 @@ func TestNeighboursOfWorkThatWasCutOff(t *testing.T) {
 // anybody's: who ends first must not take the blame alone, and with it the
 // evidence. What lies in the step's own scope is not to blame.
 func TestNeighboursShareTheBlame(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	_, work := s.prepared(s.step("mkdir -p a; echo >a/x", "test -e a/x", "a/**"))
 	s.beside = func(engine.Effect) []engine.Neighbour {
@@ -445,6 +457,7 @@ func TestNeighboursShareTheBlame(t *testing.T) {
 // A step that begins while the changes of another are compared is a neighbour:
 // the owner is asked after the look, never before.
 func TestNeighbourOfTheLook(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	_, work := s.prepared(s.step("mkdir -p a; echo >a/x", "test -e a/x", "a/**"))
 	s.beside = func(engine.Effect) []engine.Neighbour {
@@ -459,6 +472,7 @@ func TestNeighbourOfTheLook(t *testing.T) {
 // What the last attempt changed against the rules is put back, unless it lies in
 // the scope of somebody who was at work since: then it may be that one's.
 func TestRestoreSparesNeighbours(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, map[string]string{"check.sh": "true\n", "own.sh": "true\n"}, "check.sh", "own.sh")
 	step := s.step("true", "true", "a/**")
 	_, work := s.prepared(step)
@@ -487,6 +501,7 @@ func TestRestoreSparesNeighbours(t *testing.T) {
 
 // A kind of effect that nobody carries out is refused, and nothing is run for it.
 func TestUnknownKind(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	r := s.Do(t.Context(), s.effect("dance", s.step("true", "touch danced")))
 	if r.Err == nil || r.Input != nil || exists(filepath.Join(s.Dir, "danced")) {
@@ -496,6 +511,7 @@ func TestUnknownKind(t *testing.T) {
 
 // What an attempt used is told while it works.
 func TestUsageWhileItWorks(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	_, work := s.prepared(s.step(`echo '{"type":"usage","tokens_in":70}' >>"$PITON_REPORT"; until test -e heard; do sleep 0.02; done`, "true"))
 	s.ended(work)
@@ -507,6 +523,7 @@ func TestUsageWhileItWorks(t *testing.T) {
 // The owner's marks in a plan document are nobody's change. Another text is one, also
 // in the document of the step's own plan.
 func TestMarksAreInNobodysScope(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, map[string]string{"plans/p.md": "a plan\n", "plans/q.md": "a plan\n"})
 	s.Marked = func(_ context.Context, path string, was, is []byte) bool { return string(is) == "marked "+string(was) }
 	_, work := s.prepared(s.step("echo marked a plan >plans/p.md; echo more >>plans/q.md; mkdir -p out; echo >out/x", "test -e out/x", "out/**"))
@@ -524,6 +541,7 @@ func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // An attempt finds its directory empty, whatever the one before left there.
 func TestScratchIsEmpty(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, nil)
 	seen := map[string]bool{}
 	for i, task := range []string{"true", `echo >"$PITON_OUTPUT"`, "true", `chmod 0 "$(dirname "$PITON_OUTPUT")"`, "true"} {
@@ -564,6 +582,7 @@ func must(t *testing.T, err error) {
 // into is nobody's word: what was there when the run opened stays protected, and
 // no later step takes it as it was left. A scope that names its place opens it.
 func TestScopesThatOpenNothing(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		writes []string
@@ -636,6 +655,7 @@ func TestOneBash(t *testing.T) {
 
 // What an agent noted as directories of attempts is not removed.
 func TestSweepRemovesScratchOnly(t *testing.T) {
+	t.Parallel()
 	state, dirs := t.TempDir(), t.TempDir()
 	note := filepath.Join(state, "scratch")
 	for name, left := range map[string]bool{"piton-1/attempt-1/x": false, "piton-2/letters/x": true, "home/attempt-1/x": true} {

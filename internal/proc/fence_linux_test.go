@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // TestWritable has a child change files inside and outside of where it may.
 func TestWritable(t *testing.T) {
-	need(t, proc.Fenced())
+	tier.Needs(t, proc.Fenced())
 	for _, offline := range []bool{false, true} {
 		pool, err := proc.NewPool(proc.Config{Idle: 1})
 		if err != nil {
@@ -47,7 +48,7 @@ func TestWritable(t *testing.T) {
 
 // TestWritableNowhere starts no child where a directory is missing.
 func TestWritableNowhere(t *testing.T) {
-	need(t, proc.Fenced())
+	tier.Needs(t, proc.Fenced())
 	pool, err := proc.NewPool(proc.Config{Idle: 1})
 	if err != nil {
 		t.Fatal(err)

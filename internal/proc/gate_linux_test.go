@@ -22,6 +22,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/egress"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // through asks for an address by the proxy that the environment names.
@@ -30,7 +31,7 @@ func through(address string) error {
 	if err != nil || proxy.Host == "" {
 		return fmt.Errorf("there is no proxy: %w", err)
 	}
-	c := http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}, Timeout: 20 * time.Second}
+	c := http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}, Timeout: time.Minute}
 	res, err := c.Get(address)
 	if err != nil {
 		return err
@@ -50,7 +51,7 @@ func lookUp(server string) error {
 	r := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "udp", server)
 	}}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_, err := r.LookupHost(ctx, "listed.test")
 	return err
@@ -144,6 +145,7 @@ func gated(p *proc.Pool) int {
 
 // TestGate has children with lists attack what they are kept from.
 func TestGate(t *testing.T) {
+	t.Parallel()
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") })
 	var sites [2]string
 	for i := range sites {
@@ -187,8 +189,9 @@ func TestGate(t *testing.T) {
 // What a child holds open when it ends is closed, and its holder's next child has a proxy
 // of its own.
 func TestGateEndsWithItsChild(t *testing.T) {
+	t.Parallel()
 	p := newPool(t, proc.Config{Idle: 1})
-	need(t, p.Offline())
+	tier.Needs(t, p.Offline())
 	far, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +216,7 @@ func TestGateEndsWithItsChild(t *testing.T) {
 		if r := <-result; !r.Cancelled || r.Err != nil {
 			t.Errorf("%+v", r)
 		}
-		c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		c.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := c.Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
 			t.Error("it is open:", err)
 		}
@@ -224,7 +227,7 @@ func TestGateEndsWithItsChild(t *testing.T) {
 // A child without a gate is not served, and one that does not start leaves nothing behind.
 func TestGateOfWhatDoesNotStart(t *testing.T) {
 	p := newPool(t, proc.Config{Idle: 1})
-	need(t, p.Offline())
+	tier.Needs(t, p.Offline())
 	g, err := egress.For(egress.Rules{Step: "example.org"})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 type holders struct {
 	kind     holderKind
 	patience time.Duration
+	lull     time.Duration
 	keep     int
 	thread   chan func() // runs on the one thread that starts holders
 
@@ -55,7 +56,7 @@ func newHost(c Config) (host, error) {
 
 // newHolders takes the first of the kinds that works.
 func newHolders(c Config, kinds []holderKind) (host, error) {
-	hs := &holders{patience: c.Patience, keep: c.Idle, thread: make(chan func())}
+	hs := &holders{patience: c.Patience, lull: lull, keep: c.Idle, thread: make(chan func())}
 	go hs.run()
 	var reasons error
 	for _, kind := range kinds {
@@ -150,7 +151,7 @@ func (hs *holders) take() *holder {
 	if free == nil {
 		return h
 	}
-	for pause := lull; ; {
+	for pause := hs.lull; ; {
 		select {
 		case h := <-free:
 			return h
@@ -194,7 +195,7 @@ func (hs *holders) leave(free chan *holder) (h *holder, pause time.Duration) {
 	if i < 0 {
 		return <-free, 0
 	}
-	if pause := time.Until(hs.moved.Add(lull)); pause > 0 {
+	if pause := time.Until(hs.moved.Add(hs.lull)); pause > 0 {
 		return nil, pause
 	}
 	hs.waiting = slices.Delete(hs.waiting, i, i+1)

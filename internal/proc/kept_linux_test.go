@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // A shed is a workspace with a home, and a pool for them.
@@ -55,7 +56,7 @@ func (s *shed) open(t testing.TB) {
 			t.Errorf("left: %v, %v", left, err)
 		}
 	})
-	need(t, pool.Sealed())
+	tier.Needs(t, pool.Sealed())
 	s.pool = pool
 	s.env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "GOTOOLCHAIN=local", "CGO_ENABLED=0"}
 }
@@ -86,6 +87,7 @@ var (
 
 // TestKept sees who finds what in the caches of checks.
 func TestKept(t *testing.T) {
+	t.Parallel()
 	s := newShed(t)
 	const look = `cat ~/.cache/go-build/* ~/.npm/_cacache/* 2>/dev/null; true`
 	if err := os.Mkdir(filepath.Join(s.home, ".npm"), 0o755); err != nil {
@@ -119,6 +121,7 @@ func TestKept(t *testing.T) {
 // TestKeptNoProgram has a check plant programs and start-up files where the tools of
 // other checks would find them.
 func TestKeptNoProgram(t *testing.T) {
+	t.Parallel()
 	s := newShed(t)
 	places := []string{".local/bin", ".local/lib/python3/site-packages", ".cargo/bin", ".cargo/registry", ".cache/pip", ".cache/uv", ".cache/piton-python", ".npm", "go/bin", "go/pkg/mod", ".m2"}
 	for _, dir := range []string{".local/bin", ".local/lib", ".cargo", ".npm", "go", ".m2"} {
@@ -135,6 +138,7 @@ func TestKeptNoProgram(t *testing.T) {
 
 // TestChecksBesideEachOther has checks that run at once find the same and leave each its own.
 func TestChecksBesideEachOther(t *testing.T) {
+	t.Parallel()
 	s := newShed(t)
 	s.run(t, early, `echo one >~/.cache/go-build/1`)
 	t.Run("checks", func(t *testing.T) {
@@ -155,6 +159,7 @@ func TestChecksBesideEachOther(t *testing.T) {
 // TestNoStaleAnswer has a source change and keep its size and time: no check answers for the
 // one that was there before.
 func TestNoStaleAnswer(t *testing.T) {
+	t.Parallel()
 	s := newShed(t)
 	for name, text := range map[string]string{
 		"go.mod":    "module example.com/m\n\ngo 1.24\n",
@@ -169,7 +174,7 @@ func TestNoStaleAnswer(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err == nil {
 		checks["python3"] = `python3 -c 'import m; assert m.x == "right"'`
 	}
-	if os.Getenv("PITON_TEST_ALL") != "" { // it compiles the library
+	if tier.Gate { // it compiles the library
 		checks["go"] = "go test ./..."
 	}
 	for name, script := range checks {
@@ -189,6 +194,7 @@ func TestNoStaleAnswer(t *testing.T) {
 
 // TestCacheThatIsEmpty has a cache that is there and holds nothing: each check can write to it.
 func TestCacheThatIsEmpty(t *testing.T) {
+	t.Parallel()
 	s := newShed(t)
 	if err := os.MkdirAll(filepath.Join(s.home, ".cache/go-build/7a"), 0o755); err != nil {
 		t.Fatal(err)
@@ -203,25 +209,37 @@ func TestCacheThatIsEmpty(t *testing.T) {
 // TestKeptOfOneThatWasEnded has a check run out of time over a cache that was empty: what it
 // made by then is there for the next.
 func TestKeptOfOneThatWasEnded(t *testing.T) {
-	s := newShed(t)
-	if err := os.MkdirAll(filepath.Join(s.home, ".cache/go-build/7a"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	fill := proc.Spec{
-		Argv: []string{"bash", "-c", `echo $(cat ~/.cache/go-build/7a/1 2>&1); echo one >~/.cache/go-build/7a/1; exec sleep 100`},
-		Dir:  s.ws, Env: s.env, Timeout: 1500 * time.Millisecond,
-	}
-	for i, want := range [][]string{{"~/.cache/go-build"}, nil} {
-		fill.Room = &proc.Room{Dir: s.ws, Checks: true, Early: true}
-		r := s.pool.Run(t.Context(), fill)
-		if found := strings.TrimSpace(r.Stdout.String()) == "one"; !r.TimedOut || !slices.Equal(r.Cold, want) || found != (i == 1) {
-			t.Errorf("%d: %+v", i, r)
+	t.Parallel()
+	// A check that has filled nothing by then gets twice as long.
+	for d := 400 * time.Millisecond; d < time.Minute; d *= 2 {
+		s := newShed(t)
+		if err := os.MkdirAll(filepath.Join(s.home, ".cache/go-build/7a"), 0o755); err != nil {
+			t.Fatal(err)
 		}
+		fill := proc.Spec{
+			Argv: []string{"bash", "-c", `cat ~/.cache/go-build/7a/1; echo one >~/.cache/go-build/7a/1; echo filled; exec sleep 100`},
+			Dir:  s.ws, Env: s.env, Timeout: d, Room: &proc.Room{Dir: s.ws, Checks: true, Early: true},
+		}
+		first := s.pool.Run(t.Context(), fill)
+		fill.Room = &proc.Room{Dir: s.ws, Checks: true, Early: true}
+		then := s.pool.Run(t.Context(), fill)
+		if !strings.Contains(first.Stdout.String(), "filled") || !strings.Contains(then.Stdout.String(), "filled") {
+			continue
+		}
+		if !first.TimedOut || !slices.Equal(first.Cold, []string{"~/.cache/go-build"}) || first.Stdout.String() != "filled\n" {
+			t.Errorf("%+v", first)
+		}
+		if !then.TimedOut || len(then.Cold) > 0 || then.Stdout.String() != "one\nfilled\n" {
+			t.Errorf("%+v", then)
+		}
+		return
 	}
+	t.Error("it never filled it")
 }
 
 // TestCacheElsewhere has a cache that a link of the home leads to.
 func TestCacheElsewhere(t *testing.T) {
+	t.Parallel()
 	s := newShed(t)
 	disk := filepath.Join(filepath.Dir(s.home), "disk")
 	if err := errors.Join(os.MkdirAll(filepath.Join(disk, "go-build"), 0o755), os.Symlink(disk, filepath.Join(s.home, ".cache"))); err != nil {
@@ -245,7 +263,7 @@ func TestChangesInMemory(t *testing.T) {
 	if err := errors.Join(os.Mkdir(lower, 0o755), os.Mkdir(upper, 0o755), os.Mkdir(work, 0o755), os.MkdirAll(filepath.Join(s.home, ".cargo"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	need(t, unix.Mount("overlay", s.temp, "overlay", 0, "lowerdir="+lower+",upperdir="+upper+",workdir="+work))
+	tier.Needs(t, unix.Mount("overlay", s.temp, "overlay", 0, "lowerdir="+lower+",upperdir="+upper+",workdir="+work))
 	t.Cleanup(func() {
 		if err := unix.Unmount(s.temp, unix.MNT_DETACH); err != nil {
 			t.Error(err)
@@ -267,7 +285,7 @@ func TestMountInTheHome(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(disk, 0o755), os.Mkdir(filepath.Join(s.home, ".npm"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	need(t, unix.Mount("none", disk, "tmpfs", 0, ""))
+	tier.Needs(t, unix.Mount("none", disk, "tmpfs", 0, ""))
 	t.Cleanup(func() {
 		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
 			t.Error(err)
@@ -284,6 +302,7 @@ func TestMountInTheHome(t *testing.T) {
 
 // TestCacheThatCannotBeHad sees that a child does not run with less than its seal says.
 func TestCacheThatCannotBeHad(t *testing.T) {
+	t.Parallel()
 	s := newShed(t)
 	outer, temp := filepath.Join(s.ws, "outer"), filepath.Join(s.ws, "temp")
 	inner := filepath.Join(outer, ".cache/go-build")

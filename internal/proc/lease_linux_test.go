@@ -9,7 +9,7 @@ import (
 // A kill that comes after the end must not meet the next child of the holder.
 func TestLateKillIsNotSent(t *testing.T) {
 	for _, level := range []Level{Namespace, Subreaper} {
-		h, err := newHost(Config{Level: level, Idle: 1, Patience: 10 * time.Second})
+		h, err := newHost(Config{Level: level, Idle: 1, Patience: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestLateKillIsNotSent(t *testing.T) {
 // asked, and no more of them than keep the processors busy.
 func TestHoldersAreReady(t *testing.T) {
 	for ready, want := range map[int]int{0: 1, 1: 1, 2: 2, enough + 9: enough} {
-		h, err := newHost(Config{Level: Namespace, Idle: 2 * enough, Patience: 10 * time.Second})
+		h, err := newHost(Config{Level: Namespace, Idle: 2 * enough, Patience: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

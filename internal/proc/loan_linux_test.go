@@ -10,6 +10,7 @@ import (
 
 // TestLogin has children put files in the place of logins, as programs do, and worse.
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	const replace = `echo '"new"' >~/.a.json.tmp && mv ~/.a.json.tmp ~/.a.json`
 	for _, step := range []struct {
 		name, script, want string
@@ -29,6 +30,7 @@ func TestLogin(t *testing.T) {
 		{"what is no login", `echo '"new"' >~/.c.json`, `"old"`},
 	} {
 		t.Run(step.name, func(t *testing.T) {
+			t.Parallel()
 			s := newShed(t)
 			at := func(name string) string { return filepath.Join(s.home, name) }
 			for name, text := range map[string]string{".a.json": "\"old\"\n", "secret": "secret\n"} {

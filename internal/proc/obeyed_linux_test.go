@@ -10,6 +10,7 @@ import (
 
 // TestObeyed has a child change what its program obeys when a person starts it next.
 func TestObeyed(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"written":         `echo evil >~/.agent/settings; echo evil >>~/.conf/settings;  echo '{"a": 1, "b": {"servers": {"x": "evil"}}}' >~/.agent.json; echo evil >~/.linked/settings`,
 		"replaced":        `for f in .agent/settings .conf/settings .linked/settings; do echo evil >~/.agent/new; mv -f ~/.agent/new ~/$f; done; echo '{"servers": ["evil"]}' >~/a; mv ~/a ~/.agent.json`,
@@ -18,6 +19,7 @@ func TestObeyed(t *testing.T) {
 		"of a directory":  `echo evil >~/.agent/hooks/hook; echo evil >~/.agent/hooks/other; mv ~/.agent/hooks ~/.agent/none; mkdir ~/.agent/hooks`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newShed(t)
 			at := func(name string) string { return filepath.Join(s.home, name) }
 			mine := map[string]string{

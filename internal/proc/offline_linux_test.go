@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // talk is a child that says which addresses it reaches, and whether it reaches
@@ -67,6 +68,7 @@ func listening(t *testing.T) (addresses []string) {
 }
 
 func TestOfflineChildReachesOnlyItself(t *testing.T) {
+	t.Parallel()
 	addresses := listening(t)
 	for user, uid := range users() {
 		for _, place := range places {
@@ -91,6 +93,7 @@ func TestOfflineChildReachesOnlyItself(t *testing.T) {
 
 // The child's files are its own and everybody else's stay theirs, for root too.
 func TestOfflineChildIsWhoItWas(t *testing.T) {
+	t.Parallel()
 	for user, uid := range users() {
 		for _, place := range places {
 			t.Run(user+"/"+place, func(t *testing.T) {
@@ -133,6 +136,7 @@ func TestOfflineChildIsWhoItWas(t *testing.T) {
 }
 
 func TestNothingOfflineOutlivesACancel(t *testing.T) {
+	t.Parallel()
 	eachTreeLevel(t, func(t *testing.T, p *proc.Pool) {
 		w := newWitness(t)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -175,6 +179,7 @@ func TestOfflineNetworkStays(t *testing.T) {
 
 // Where a root child sees the harness, it cannot enter the harness's network.
 func TestOfflineChildCannotGoBack(t *testing.T) {
+	t.Parallel()
 	eachTreeLevel(t, func(t *testing.T, p *proc.Pool) {
 		if out := offline(t, p, fmt.Sprintf("nsenter -t %d -n echo out", os.Getpid())); out != "" {
 			t.Error(out)
@@ -249,7 +254,7 @@ func TestMachineRefusesNetworkNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	need(t, h.Start()) // where user namespaces are refused it cannot be played
+	tier.Needs(t, h.Start()) // where user namespaces are refused it cannot be played
 	out, _ := io.ReadAll(stdout)
 	if err := h.Wait(); err != nil {
 		t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // TestInstalled starts programs as people install them in their homes: they find their
@@ -184,7 +185,7 @@ func furnished(t *testing.T, c proc.Cell) *proc.Pool {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	need(t, pool.Sealed())
+	tier.Needs(t, pool.Sealed())
 	pool.Furnish(c, 1)
 	return pool
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/piton-dev/piton/internal/tier"
 	"github.com/piton-dev/piton/internal/tool"
 )
 
@@ -139,7 +140,7 @@ func TestRaces(t *testing.T) {
 		}
 	})
 	wrote := 0
-	for range 300 {
+	for range tier.Draws(50, 300) {
 		for _, c := range []struct {
 			tool string
 			args m

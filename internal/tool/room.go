@@ -198,6 +198,9 @@ func (p place) look() (hash string, info fs.FileInfo, err error) {
 	if !os.SameFile(info, opened) {
 		return "", nil, problem(Changed, "%s was exchanged while it was opened", p.path)
 	}
+	if opened.Size() > maxHashed {
+		return "", nil, tooLarge(p.path)
+	}
 	hash, err = digest(p.path, f, io.Discard)
 	return hash, opened, err
 }
@@ -209,10 +212,14 @@ func digest(name string, f io.Reader, to io.Writer) (string, error) {
 	if err != nil {
 		return "", onFile(name, err)
 	}
-	if n > maxHashed {
-		return "", problem(TooLarge, "%s is larger than %d bytes, the most that a tool changes", name, maxHashed)
+	if n > maxHashed { // it has grown
+		return "", tooLarge(name)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func tooLarge(name string) error {
+	return problem(TooLarge, "%s is larger than %d bytes, the most that a tool changes", name, maxHashed)
 }
 
 // target is what is at a changeable path now.

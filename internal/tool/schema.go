@@ -155,7 +155,7 @@ func (r *references) find(ref string) (at string, v any, err error) {
 		if path == "" {
 			break
 		}
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		name = fromPointer.Replace(name)
 		at = below(at, name)
 		switch in := v.(type) {
 		case map[string]any:
@@ -175,8 +175,11 @@ func (r *references) find(ref string) (at string, v any, err error) {
 
 // below is the pointer to a part of what another one points to (RFC 6901).
 func below(at, name string) string {
-	return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return at + "/" + toPointer.Replace(name)
 }
+
+// How a name stands in a JSON pointer.
+var toPointer, fromPointer = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")
 
 var errSlowSchema = errors.New("the check against the schema takes too long")
 

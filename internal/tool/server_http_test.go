@@ -30,7 +30,7 @@ func mcpSite(t *testing.T) *httptest.Server {
 		return nil, greeted{"hello " + in.Name}, nil
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "flood"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, greeted, error) {
-		return nil, greeted{strings.Repeat("x", 40<<20)}, nil
+		return nil, greeted{strings.Repeat("x", 10<<20)}, nil
 	})
 	return serveHTTP(t, s)
 }

@@ -1,4 +1,4 @@
-//go:build npm
+//go:build gate
 
 package tool_test
 
@@ -13,7 +13,7 @@ import (
 )
 
 // TestPublicServers uses two server programs that others wrote. It installs them
-// with npm, and so stands behind a build tag: go test -tags npm.
+// with npm, and so belongs to the gate.
 func TestPublicServers(t *testing.T) {
 	home := t.TempDir()
 	install := exec.Command("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", home,

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tier"
 	"github.com/piton-dev/piton/internal/tool"
 )
 
@@ -384,12 +385,7 @@ func TestServerIsHeld(t *testing.T) {
 	}
 	t.Cleanup(p.Close)
 	p.Furnish(proc.Cell{Level: proc.LevelSealed, Hidden: []string{home}, Temp: t.TempDir()}, 1)
-	if err := p.Sealed(); err != nil {
-		if os.Getenv("PITON_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	tier.Needs(t, p.Sealed())
 	look := `read SECRET <$HOME/key; read PASSED <$HOME/login; : >made && HIDDEN=wrote; (exec 3<>/dev/tcp/` + strings.Replace(l.Addr().String(), ":", "/", 1) + `) && HIDDEN+=" reached"; . ./server.sh`
 	held := tool.Server{Command: []string{"bash", "-c", look}, Login: []string{"login"}}
 	open, listed := held, held

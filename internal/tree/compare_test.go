@@ -216,6 +216,7 @@ var attacks = []struct {
 }
 
 func TestCompareFindsAttacks(t *testing.T) {
+	t.Parallel()
 	for _, tt := range attacks {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorkspace(t, tt.before)
@@ -238,6 +239,7 @@ func TestCompareFindsAttacks(t *testing.T) {
 // A base says the same after a round trip through its bytes, and the bytes are
 // the same each time.
 func TestBaseRoundTrip(t *testing.T) {
+	t.Parallel()
 	for _, tt := range attacks {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorkspace(t, tt.before)
@@ -257,6 +259,7 @@ func TestBaseRoundTrip(t *testing.T) {
 }
 
 func TestDecodeBaseRefuses(t *testing.T) {
+	t.Parallel()
 	for _, body := range []string{
 		``, `{}x`, `[]`, `{"files":{"../a":"-"}}`, `{"files":{"/a":"-"}}`, `{"files":{"a":"?"}}`,
 		`{"files":{"a":"f:12"}}`, `{"files":{},"along":{"a":["b"]}}`, `{"files":{},"more":1}`,
@@ -269,6 +272,7 @@ func TestDecodeBaseRefuses(t *testing.T) {
 
 // Only the paths that a step's own guards cover are compared.
 func TestCompareLooksAtItsGuardsOnly(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "a/x 1\nb/x 1\nc 1")
 	b := w.protect("a/**", "b/**", "c", "d")
 	w.do("a/x 2\nb/x 2\nc 2\nd 2")
@@ -281,6 +285,7 @@ func TestCompareLooksAtItsGuardsOnly(t *testing.T) {
 }
 
 func TestProtectRefuses(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "a 1")
 	for _, guard := range []string{"", "/etc/passwd", "../x", "a/../../x", "a[", "{a,b", strings.Repeat("*", 2000), strings.Repeat("{a,b,c}", 5)} {
 		if _, err := w.tree.Protect(t.Context(), []string{guard}); err == nil {
@@ -291,6 +296,7 @@ func TestProtectRefuses(t *testing.T) {
 
 // What finished steps were allowed to change is compared with what they made of it.
 func TestMoved(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "tests/a_test.py 1\ntests/b_test.py 1\nsrc/x 1\n"+`package.json {"scripts":{"test":"a"}}`)
 	guards := []string{"tests/**", "package.json#scripts", "lib/conftest.py", "gen/**"}
 	b := w.protect(append(guards, "tests/**")...)
@@ -334,6 +340,7 @@ func TestMoved(t *testing.T) {
 // What a step's explicit writes cover it may change, but for what it protects itself, and
 // of what may judge only what they name.
 func TestTampered(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "tests/a_test.py 1\ntests/b_test.py 1\ntests/own/x 1\nother/c_test.py 1\n"+`package.json {"scripts":{"test":"a"}}`)
 	guards := []string{"**/*_test.py", "tests/own/**", "package.json#scripts", "tests/b_test.py"}
 	b := w.protect(append(guards, "tests/**")...)

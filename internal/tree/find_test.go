@@ -10,6 +10,7 @@ import (
 )
 
 func TestFind(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ pattern, want string }{
 		{"src/*.go", "src/a.go src/b.go"},
 		{"./**/*_test.go", "tests/a_test.go"},
@@ -41,6 +42,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestBelow(t *testing.T) {
+	t.Parallel()
 	w := newRepository(t, project)
 	w.do("src/c.go 1\nsrc/\xff 1\nsrc/[a]/d.go 1\n.piton/config.yaml x")
 	w.git("add", "-A")

@@ -24,6 +24,7 @@ func sumOf(content []byte) string {
 // flush; what a pack that was cut short still has whole is there too, and nothing
 // else ever comes out.
 func TestKeep(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := filepath.Join(t.TempDir(), "keep")
 		mine, theirs := openKeep(t, dir), openKeep(t, dir)
@@ -69,6 +70,7 @@ func TestKeep(t *testing.T) {
 
 // What could not be made safe on disk waits on: no later flush says that it is safe.
 func TestKeepOnADiskThatFails(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "keep")
 	k := openKeep(t, dir)
 	fails, synced := true, []string{}

@@ -11,6 +11,7 @@ import (
 // A base over a later one protects what it did as it was, whatever somebody
 // made of the file since, and beside that what only the later one knows.
 func TestBaseOver(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	put := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {

@@ -43,6 +43,7 @@ func (p *pair) branches() string {
 // The branch of a run that somebody else moved, or has checked out, is theirs: the run goes on on
 // another one, which has all that it did, and says so once.
 func TestBranchOfAPersonIsNotMoved(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		theirs [][]string
 		stays  string // what the branch is afterwards
@@ -61,6 +62,7 @@ func TestBranchOfAPersonIsNotMoved(t *testing.T) {
 		"checked out": {[][]string{{"switch", "-q", "piton/do-it"}}, "one start", "branch piton/do-it is checked out in "},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newRun(t, "a 1")
 			if r := p.record("one", "a 2"); r.Branch != "piton/do-it" || r.News != "" {
 				t.Fatalf("recorded: %+v", r)
@@ -94,6 +96,7 @@ func TestBranchOfAPersonIsNotMoved(t *testing.T) {
 
 // A ref of the run that names another ref is written and removed itself: what it names stays.
 func TestRefThatNamesAnotherStays(t *testing.T) {
+	t.Parallel()
 	p := newRun(t, "a 1")
 	p.git("branch", "of-a-person")
 	for _, name := range []string{"refs/heads/of-a-person", "refs/heads/none"} {
@@ -118,6 +121,7 @@ func TestRefThatNamesAnotherStays(t *testing.T) {
 
 // A branch that git shows as something else than what was recorded says so.
 func TestReplacedObjectsAreNews(t *testing.T) {
+	t.Parallel()
 	p := newRun(t, "a 1")
 	blob := func(name string) string { return strings.TrimSpace(p.aside.asked("hash-object", "-w", name)) }
 	p.aside.do("a good\nevil EVIL")
@@ -130,6 +134,7 @@ func TestReplacedObjectsAreNews(t *testing.T) {
 
 // What was recorded is on the branch once: a person who moves or removes that since has it so.
 func TestBranchIsSetOnce(t *testing.T) {
+	t.Parallel()
 	for _, theirs := range [][]string{{"branch", "-D", "piton/do-it"}, {"branch", "-f", "piton/do-it", "HEAD"}} {
 		p := newRun(t, "a 1")
 		p.aside.do("a 2")
@@ -152,6 +157,7 @@ func TestBranchIsSetOnce(t *testing.T) {
 
 // What was kept unfinished goes when the run goes on, save where a person stands on it.
 func TestUnfinishedCommitOfAPersonStays(t *testing.T) {
+	t.Parallel()
 	p := newRun(t, "a 1")
 	p.aside.do("a 2")
 	if _, err := p.work.Keep(t.Context(), "Do it"); err != nil {
@@ -174,6 +180,7 @@ func TestUnfinishedCommitOfAPersonStays(t *testing.T) {
 // A worktree that somebody removed counts as gone until it is made again to its end. Here git
 // cannot write what was recorded, behind its `worktree add`.
 func TestRegainThatIsCutOff(t *testing.T) {
+	t.Parallel()
 	p := newRun(t, "a 1\n.gitattributes new filter=fails")
 	p.record("one", "a 2\nnew 1")
 	p.git("config", "filter.fails.required", "true")

@@ -52,8 +52,10 @@ func place(t *testing.T, make [][]string, dir string) (top, w *workspace) {
 
 // Git's hooks and configuration are compared, and put back, where git has them.
 func TestRepositoryElsewhere(t *testing.T) {
+	t.Parallel()
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			top, w := place(t, p.make, p.dir)
 			kept := &workspace{T: t, dir: top.path(p.kept)}
 			kept.do("hooks/pre-push !true")
@@ -80,8 +82,10 @@ func TestRepositoryElsewhere(t *testing.T) {
 
 // Whoever lets another repository be used is seen, also by one that begins anew.
 func TestRepositoryIsReplaced(t *testing.T) {
+	t.Parallel()
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			_, w := place(t, p.make, p.dir)
 			b := w.protect(gitsOwn...)
 			other := newRepository(t, "")
@@ -108,6 +112,7 @@ func TestRepositoryIsReplaced(t *testing.T) {
 
 // What a linked worktree has for itself is guarded beside what is the repository's.
 func TestConfigurationOfALinkedWorktree(t *testing.T) {
+	t.Parallel()
 	top, w := place(t, places[1].make, places[1].dir)
 	b := w.protect(gitsOwn...)
 	top.do(`.git/worktrees/linked/config.worktree [alias]\n\tst = !evil\n`)
@@ -116,8 +121,10 @@ func TestConfigurationOfALinkedWorktree(t *testing.T) {
 
 // In the worktree of a step the repository's own files are those of the workspace.
 func TestRepositoryOfAStepsWorktree(t *testing.T) {
+	t.Parallel()
 	for _, p := range append(slices.Clone(places), atTheTop) {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			top, w := place(t, p.make, p.dir)
 			b := w.protect(gitsOwn...)
 			work, err := w.tree.Worktree(t.TempDir(), "run", "step")
@@ -153,8 +160,10 @@ func TestRepositoryOfAStepsWorktree(t *testing.T) {
 // Of a workspace below the top of its repository a worktree merges what is in it,
 // and no more, whatever is done with git there.
 func TestWorktreeBelowTheTop(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{"step", tree.Run} {
 		t.Run(step, func(t *testing.T) {
+			t.Parallel()
 			top, w := place(t, nil, "sub")
 			top.do("other/c 1")
 			work, err := w.tree.Worktree(t.TempDir(), "run", step)
@@ -199,6 +208,7 @@ func TestWorktreeBelowTheTop(t *testing.T) {
 
 // A file that git's configuration includes runs and redirects as that does.
 func TestIncludedConfiguration(t *testing.T) {
+	t.Parallel()
 	for _, p := range append(slices.Clone(places), atTheTop) {
 		t.Run(p.name, func(t *testing.T) {
 			top, w := place(t, p.make, p.dir)

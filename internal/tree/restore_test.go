@@ -52,6 +52,7 @@ func quarantine(t *testing.T, dir string) map[string]string {
 // What a restore found is safe on disk, with the line that says what it was, before anything takes
 // its place. Where that fails, it stays where it is.
 func TestRestoreOnADiskThatFails(t *testing.T) {
+	t.Parallel()
 	const syncs = "listing.jsonl . listing.jsonl 0002-judge . listing.jsonl ."
 	for fails := range 1 + len(strings.Fields(syncs)) {
 		w := newWorkspace(t, "judge 1\nrun -> judge")
@@ -86,6 +87,7 @@ func TestRestoreOnADiskThatFails(t *testing.T) {
 }
 
 func TestRestoreKeepsWhatItFound(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, `
 		check.sh !exit 1
 		tests/a_test.py assert
@@ -133,6 +135,7 @@ func TestRestoreKeepsWhatItFound(t *testing.T) {
 
 // Restoring twice is restoring once, also into the same quarantine.
 func TestRestoreRepeats(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "a 1\nb 1")
 	b := w.protect("a", "b")
 	w.do("a 2\nb 2")
@@ -151,6 +154,7 @@ func TestRestoreRepeats(t *testing.T) {
 
 // A link that leads out of the workspace is never written through.
 func TestRestoreStaysInside(t *testing.T) {
+	t.Parallel()
 	outside := t.TempDir()
 	w := newWorkspace(t, "sub/deep/check.sh exit 1")
 	b := w.protect("sub/deep/check.sh", "sub/deep/new.sh")
@@ -177,6 +181,7 @@ func TestRestoreStaysInside(t *testing.T) {
 }
 
 func TestRestoreSaysWhatItCannot(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("x", 9<<20)
 	w := newWorkspace(t, "small 1\nbig "+big)
 	b := w.protect("small", "big")
@@ -197,6 +202,7 @@ func TestRestoreSaysWhatItCannot(t *testing.T) {
 
 // Contents that were damaged since are not put back.
 func TestRestoreVerifiesContents(t *testing.T) {
+	t.Parallel()
 	keep := filepath.Join(t.TempDir(), "keep")
 	w := openWorkspace(t, "check.sh exit 1", tree.Config{Keep: keep})
 	b := w.protect("check.sh")
@@ -225,6 +231,7 @@ func TestRestoreVerifiesContents(t *testing.T) {
 
 // The executable bit of a file that is too large to be kept comes back all the same.
 func TestRestoreModeNeedsNoContent(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "big !"+strings.Repeat("x", 9<<20))
 	b := w.protect("big")
 	w.do("chmod -x big")
@@ -236,6 +243,7 @@ func TestRestoreModeNeedsNoContent(t *testing.T) {
 
 // A directory that nobody may enter any more is opened again.
 func TestRestoreOpensDirectories(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "tests/a/x 1")
 	b := w.protect("tests/a/x")
 	w.do("tests/a/x 2")
@@ -254,6 +262,7 @@ func TestRestoreOpensDirectories(t *testing.T) {
 
 // A directory that nobody may move, in the place of a file or on the way to one, is moved.
 func TestRestoreMovesClosedDirectories(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []os.FileMode{0o555, 0o300, 0} {
 		w := newWorkspace(t, "tests/a 1")
 		b := w.protect("tests/a")
@@ -269,6 +278,7 @@ func TestRestoreMovesClosedDirectories(t *testing.T) {
 
 // Names that are no text survive a journal.
 func TestStrangeNames(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "tests/a 1")
 	names := []string{"tests/\xff\xfe", "tests/a\\b", "tests/ü\n", "tests/package.json#scripts", "tests/<&>"}
 	for _, n := range names {

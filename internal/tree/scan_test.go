@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/piton-dev/piton/internal/tier"
 	"github.com/piton-dev/piton/internal/tree"
 )
 
@@ -24,6 +25,7 @@ const project = `
 	build/out 1`
 
 func TestScanFindsChanges(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, work, want string }{
 		{"nothing", "", ""},
 		{
@@ -54,6 +56,7 @@ func TestScanFindsChanges(t *testing.T) {
 }
 
 func TestScanHonoursIgnore(t *testing.T) {
+	t.Parallel()
 	w := newRepository(t, project)
 	before := w.scan(nil)
 	if _, ok := before.Files["noise.log"]; ok || !before.Git {
@@ -65,6 +68,7 @@ func TestScanHonoursIgnore(t *testing.T) {
 
 // Nobody can hide what they did by telling git to ignore it.
 func TestScanIsNotBlinded(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, work, want string }{
 		{"by an ignore file", "src/a.go 2\n.gitignore *", "changed .gitignore\nchanged src/a.go"},
 		{"by the repository's own exclude file", "src/a.go 2\n.git/info/exclude *", "changed .git/info/exclude\nchanged src/a.go"},
@@ -108,6 +112,7 @@ func TestScanIsNotBlinded(t *testing.T) {
 // What was ignored and is not any more was there before: it is no addition, and
 // nobody removes it.
 func TestScanKnowsWhatWasIgnored(t *testing.T) {
+	t.Parallel()
 	w := newRepository(t, project)
 	before := w.scan(nil)
 	w.do("rm .gitignore\nbuild/more 1\nfresh.log 1")
@@ -123,6 +128,7 @@ func TestScanKnowsWhatWasIgnored(t *testing.T) {
 
 // A change that is out of scope is undone, whoever added what.
 func TestScanAndRestore(t *testing.T) {
+	t.Parallel()
 	w := newRepository(t, project)
 	before := w.scan(nil)
 	w.do("src/a.go 2\nrm tests\nnew/deep/file 1\nchmod +x src/b.go\nlink -> src")
@@ -136,6 +142,7 @@ func TestScanAndRestore(t *testing.T) {
 
 // A workspace below the top of a repository has its ignored files too.
 func TestScanBelowTheTop(t *testing.T) {
+	t.Parallel()
 	w := newRepository(t, "sub/a 1\nsub/x.log 1\n.gitignore *.log\nother 1")
 	in := openWorkspace(t, "", treeConfig(t))
 	sub, err := tree.Open(w.path("sub"), gitConfig(t))
@@ -151,6 +158,7 @@ func TestScanBelowTheTop(t *testing.T) {
 }
 
 func TestManifestRoundTrip(t *testing.T) {
+	t.Parallel()
 	w := newRepository(t, project)
 	m := w.scan(nil)
 	got, err := tree.DecodeManifest(m.Encode())
@@ -175,6 +183,7 @@ func TestManifestRoundTrip(t *testing.T) {
 }
 
 func TestOutOfScope(t *testing.T) {
+	t.Parallel()
 	paths := []string{"src", "src/a.go", "src/deep/b.go", "srcs/c.go", "SRC/a.go", "README.md", "docs/[id].md", "package.json#scripts", "a/x.go", "a/b/x.go"}
 	tests := []struct {
 		writes []string
@@ -210,6 +219,7 @@ func TestOutOfScope(t *testing.T) {
 }
 
 func TestPrint(t *testing.T) {
+	t.Parallel()
 	w := newRepository(t, project)
 	w.do("plan.md draft")
 	began := time.Now()
@@ -275,14 +285,16 @@ func files(t testing.TB, dir string, n int) {
 }
 
 func TestTenThousandFiles(t *testing.T) {
+	t.Parallel()
+	n := tier.Draws(1000, 10_000)
 	w := newWorkspace(t, "")
-	files(t, w.dir, 10_000)
+	files(t, w.dir, n)
 	b := w.protect("**/*_test.go")
 	before := w.scan(nil)
-	if len(before.Files) != 10_000 {
+	if len(before.Files) != n {
 		t.Fatalf("manifest of %d", len(before.Files))
 	}
-	w.do("pkg042/sub/file04217_test.go changed\nrm pkg077")
+	w.do(fmt.Sprintf("pkg%03d/sub/file%05d_test.go changed\nrm pkg%03d", n/200, n/2, n/200+1))
 	cs := w.compare(b, "**/*_test.go")
 	if d := cmp.Diff(words(tree.Diff(before, w.scan(&before))), words(cs)); d != "" || len(cs) != 101 {
 		t.Errorf("%d changes; scan and base (-scan +base):\n%s", len(cs), d)
@@ -296,6 +308,7 @@ func TestTenThousandFiles(t *testing.T) {
 // What Piton prints to is left out by its path: a file that has its inode, or comes
 // to have it later, is a change like any other.
 func TestScanLeavesOutputOut(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 // TestSplit takes every part of a change back alone, and all of them, in a copy: the copy is
 // then what the workspace was, and the workspace as it is.
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	const was = `
 		.gitignore cache/\n
 		cache/big 1
@@ -114,6 +115,7 @@ func ok(t *testing.T, err error) {
 
 // TestSplitOfWhatIsGone says so where what a file was is not known.
 func TestSplitOfWhatIsGone(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "a 1")
 	ok(t, os.WriteFile(w.path("big"), make([]byte, 2<<20), 0o600))
 	before := w.scan(nil)
@@ -127,6 +129,7 @@ func TestSplitOfWhatIsGone(t *testing.T) {
 // TestCopyHasARepository: in a copy of a worktree, git works, and changes nothing of the
 // repository that the worktree is of.
 func TestCopyHasARepository(t *testing.T) {
+	t.Parallel()
 	w := newRepository(t, "a 1")
 	w.commit()
 	side := filepath.Join(t.TempDir(), "side")
@@ -147,6 +150,7 @@ func TestCopyHasARepository(t *testing.T) {
 // TestPartsHaveOneTime: what is put back at once has the same time, so no product is older
 // than what it was made of, and later than what was put there before.
 func TestPartsHaveOneTime(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "a.out 1\nz.in 1")
 	before := w.scan(nil)
 	w.do("z.in 2")
@@ -168,6 +172,7 @@ func TestPartsHaveOneTime(t *testing.T) {
 
 // TestLinksLeadIntoTheCopy: those that are put back too.
 func TestLinksLeadIntoTheCopy(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "a 1")
 	for link, target := range map[string]string{"gone": w.path("a"), "stays": w.path("a"), "top": w.dir} {
 		ok(t, os.Symlink(target, w.path(link)))
@@ -186,6 +191,7 @@ func TestLinksLeadIntoTheCopy(t *testing.T) {
 
 // TestSplitCanBeCancelled, whatever it has to read.
 func TestSplitCanBeCancelled(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t, "a 1")
 	before := w.scan(nil)
 	w.do("a 2")

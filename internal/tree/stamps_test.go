@@ -12,6 +12,7 @@ import (
 // Whatever is written to is told, also where it is as it was before; what Piton
 // writes is not.
 func TestStamps(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	put := func(name, text string) {
 		t.Helper()
@@ -83,6 +84,7 @@ func TestStamps(t *testing.T) {
 // A document that lies elsewhere hides nothing of the workspace, and a path that
 // leads elsewhere is named.
 func TestStampsOfADocumentElsewhere(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "plan.md"), nil, 0o644); err != nil {
 		t.Fatal(err)

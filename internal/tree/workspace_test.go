@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,6 +52,9 @@ func newRepository(t *testing.T, script string) *workspace {
 	return w
 }
 
+// pool runs git for all tests. What it holds ends with them.
+var pool = sync.OnceValues(func() (*proc.Pool, error) { return proc.NewPool(proc.Config{}) })
+
 // gitConfig has a keep, git, and something to run it.
 func gitConfig(t *testing.T) tree.Config {
 	t.Helper()
@@ -58,11 +62,10 @@ func gitConfig(t *testing.T) tree.Config {
 	if err != nil {
 		t.Fatalf("these tests need git: %v", err)
 	}
-	pool, err := proc.NewPool(proc.Config{})
+	pool, err := pool()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(pool.Close)
 	return tree.Config{Keep: filepath.Join(t.TempDir(), "keep"), Quarantine: filepath.Join(t.TempDir(), "quarantine"), Git: git, Pool: pool}
 }
 

@@ -158,8 +158,10 @@ var merges = map[string]struct {
 }
 
 func TestMerge(t *testing.T) {
+	t.Parallel()
 	for name, c := range merges {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newPair(t, c.begin, c.uncommitted)
 			p.aside.do(c.step)
 			p.do(c.person)
@@ -199,6 +201,7 @@ func shortened(cs []tree.Change) string {
 
 // Both sides are in the worktree; what a person makes of them there is merged.
 func TestConflictKeepsBothSides(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, `a start\n`, "")
 	p.aside.do("a step\\n\nother 1")
 	p.do(`a person\n`)
@@ -227,6 +230,7 @@ func TestConflictKeepsBothSides(t *testing.T) {
 
 // A conflict that nobody was told of is answered again; nothing is done twice.
 func TestConflictThatNobodyHeardOf(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, "a 1", "")
 	p.aside.do("a 2")
 	p.do("a 3")
@@ -240,6 +244,7 @@ func TestConflictThatNobodyHeardOf(t *testing.T) {
 
 // What was merged is found by its trailer, and what a person did since stays.
 func TestMergeIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, `a 1\n`, "")
 	p.aside.do("a 1\\n2\\n\nnew 1")
 	first := p.merge("t/r/s/1/merge", 0)
@@ -259,6 +264,7 @@ func TestMergeIsNotRepeated(t *testing.T) {
 // The worktree of a run gets what is new in the workspace before it is merged:
 // only what was proved together gets there. It is never made anew.
 func TestRunIsMergedWithWhatItKnows(t *testing.T) {
+	t.Parallel()
 	p := newPairOf(t, tree.Run, `a 1\n2\n3\n`, "")
 	p.aside.do("a 1\\n2\\nrun\\n\nnew 1")
 	p.do("a me\\n2\\n3\\n\nlater 1")
@@ -295,6 +301,7 @@ func TestRunIsMergedWithWhatItKnows(t *testing.T) {
 
 // What a run leaves behind is on its branch.
 func TestKeptWorkIsCommitted(t *testing.T) {
+	t.Parallel()
 	p := newPairOf(t, tree.Run, "a 1", "b draft")
 	p.aside.do("a 2\nnew 1")
 	for range 2 {
@@ -310,6 +317,7 @@ func TestKeptWorkIsCommitted(t *testing.T) {
 // The next attempt in a worktree brings in what it did, and not again what the
 // workspace has of the one before.
 func TestNextMergeBringsInWhatIsNew(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, `a 1\n`, "")
 	p.aside.do("a 1\\n2\\n\nnew 1")
 	p.merge("1/merge", 0)
@@ -332,6 +340,7 @@ func TestNextMergeBringsInWhatIsNew(t *testing.T) {
 // A repository in the repository is git's own matter: a worktree has an empty
 // directory for it, and a merge leaves it alone.
 func TestWorktreeWithSubmodule(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{"step", tree.Run} {
 		t.Run(step, func(t *testing.T) { worktreeWithSubmodule(t, step) })
 	}
@@ -364,6 +373,7 @@ func worktreeWithSubmodule(t *testing.T, step string) {
 // A worktree that has begun is left alone, unless it is to begin anew: then it
 // is what the workspace is, and nothing of what was done in it is left.
 func TestWorktreeBeginsOnce(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, "a 1", "")
 	p.aside.do("a 2\nnew 1")
 	p.do("b 1")
@@ -388,6 +398,7 @@ func TestWorktreeBeginsOnce(t *testing.T) {
 
 // Only files that the merge changes are written.
 func TestMergeWritesNoOtherFile(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, "a 1\nb 1", "")
 	before, err := os.Stat(p.path("b"))
 	if err != nil {
@@ -403,6 +414,7 @@ func TestMergeWritesNoOtherFile(t *testing.T) {
 
 // What git is told to show in the place of an object is not what a step wrote.
 func TestMergeSeesThroughReplacedObjects(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, "a 1", "")
 	p.aside.do("a good\nevil EVIL")
 	blob := func(name string) string { return strings.TrimSpace(p.aside.asked("hash-object", "-w", name)) }
@@ -414,6 +426,7 @@ func TestMergeSeesThroughReplacedObjects(t *testing.T) {
 
 // What an index says of files that were changed counts for nothing.
 func TestMergeTrustsNoIndex(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"--assume-unchanged", "--skip-worktree"} {
 		t.Run(flag, func(t *testing.T) {
 			p := newPair(t, "a 1\nb 1\nc 1", "")
@@ -430,6 +443,7 @@ func TestMergeTrustsNoIndex(t *testing.T) {
 
 // What refs say of a worktree counts for nothing: whoever works there writes them.
 func TestForgedRefsCountForNothing(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{"step", tree.Run} {
 		p := newPairOf(t, step, "a 1\nb 1", "")
 		p.do("b of a person")
@@ -446,6 +460,7 @@ func TestForgedRefsCountForNothing(t *testing.T) {
 
 // A git that is killed, or cannot write, leaves the workspace as it is.
 func TestGitThatFailsHalfway(t *testing.T) {
+	t.Parallel()
 	for how, smudge := range map[string]string{"killed": "kill -9 $PPID", "failed": "exit 1; :"} {
 		t.Run(how, func(t *testing.T) {
 			p := newPair(t, "a 1\nb 1\nc 1\n.gitattributes b filter=fails", "")
@@ -469,6 +484,7 @@ func TestGitThatFailsHalfway(t *testing.T) {
 // What somebody writes after git looked at the workspace is merged with, too. Here
 // that is a filter of git, while b is looked at and a was.
 func TestWorkspaceThatMovesMeanwhile(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, "a 1\nb 1\nc 1\n.gitattributes b filter=moves\n.gitignore once", "")
 	p.aside.do("a 2\nc 2")
 	p.do("once 1\nb 1") // written anew, so that git looks into b
@@ -481,6 +497,7 @@ func TestWorkspaceThatMovesMeanwhile(t *testing.T) {
 
 // What git ignores in the workspace is nobody's to write over.
 func TestMergeWritesOverNothingIgnored(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ person, step, in string }{
 		"a file":                     {"config mine", "rm .gitignore\nconfig theirs", "config"},
 		"a directory for a file":     {"data/x mine", "rm .gitignore\ndata theirs", "data/x"},
@@ -509,6 +526,7 @@ func TestMergeWritesOverNothingIgnored(t *testing.T) {
 
 // A record of somebody's own worktree stays, though its files are not here now.
 func TestOtherWorktreesStay(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, "a 1", "")
 	other := filepath.Join(t.TempDir(), "other")
 	p.git("worktree", "add", "-q", other)
@@ -526,6 +544,7 @@ func TestOtherWorktreesStay(t *testing.T) {
 // A `git worktree add` that was killed leaves a record that no git can read. Those
 // of Piton's own worktrees go, and nobody else's.
 func TestWorktreeAddIsKilled(t *testing.T) {
+	t.Parallel()
 	states := map[string]string{
 		"no commondir":    "locked initializing\ngitdir %s\nHEAD ref: refs/heads/x",
 		"empty commondir": "locked initializing\ngitdir %s\ncommondir",
@@ -533,6 +552,7 @@ func TestWorktreeAddIsKilled(t *testing.T) {
 	}
 	for name, state := range states {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newPair(t, "a 1", "")
 			root := filepath.Dir(filepath.Dir(filepath.Dir(p.aside.dir)))
 			half := func(as, dir string) {
@@ -569,11 +589,13 @@ func TestWorktreeAddIsKilled(t *testing.T) {
 
 // A git that was killed leaves what it had locked.
 func TestLocksOfTheDead(t *testing.T) {
+	t.Parallel()
 	for _, lock := range []string{
 		"packed-refs.lock", "refs/piton/run/step.lock", "refs/heads/piton/run/step.lock",
 		"worktrees/tree/HEAD.lock", "worktrees/tree/locked", "index.lock", "HEAD.lock",
 	} {
 		t.Run(path.Base(path.Dir(lock))+" "+path.Base(lock), func(t *testing.T) {
+			t.Parallel()
 			p := newPair(t, "a 1", "")
 			p.aside.do("a 2")
 			p.do(".git/" + lock)
@@ -606,6 +628,7 @@ func TestLocksOfTheDead(t *testing.T) {
 
 // The lock of an index may be that of a commit whose message somebody writes.
 func TestLockOfTheLiving(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, "a 1", "")
 	p.do("a 2")
 	p.aside.do("a 3")
@@ -623,6 +646,7 @@ func TestLockOfTheLiving(t *testing.T) {
 
 // A lock that Piton took itself is known again by whoever comes after it.
 func TestLockOfPiton(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, "a 1", "")
 	p.do("a 2")
 	p.aside.do("a 3")
@@ -641,6 +665,7 @@ func TestLockOfPiton(t *testing.T) {
 // What git wrote is compared with what the run made, whatever git says it wrote:
 // this store holds another content under the name of one that is yet to come.
 func TestMergeIsLookedAt(t *testing.T) {
+	t.Parallel()
 	p := newPairOf(t, tree.Run, "a 1", "")
 	p.aside.do("a good\nevil EVIL")
 	object := func(name string) string {
@@ -660,6 +685,7 @@ func TestMergeIsLookedAt(t *testing.T) {
 
 // What git leaves out or writes in its own way is no other content.
 func TestRunIsMergedAsGitWritesIt(t *testing.T) {
+	t.Parallel()
 	p := newPairOf(t, tree.Run, ".gitattributes *.bat eol=crlf\n.gitignore *.log\na 1", "mine.log 1")
 	p.aside.do("x.bat one\\ntwo\\n\nbuild.log 1\nforced.log 1\nrun !1")
 	p.aside.git("add", "-f", "forced.log")
@@ -675,12 +701,14 @@ func TestRunIsMergedAsGitWritesIt(t *testing.T) {
 
 // What shows runs comes and goes while git looks, and is nobody's work.
 func TestProjectionsAreNotTakenAlong(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, "a 1", ".piton/.gitignore /current-task.yaml\n.piton/current-task.yaml x\n.piton/..gitignore.new x\n.piton/plans/p.yaml x\n.piton/plans/.p.yaml.new x\n.piton/plans/own.md mine\nb 1")
 	p.aside.holds(".piton/.gitignore /current-task.yaml\n.piton/plans/own.md mine\na 1\nb 1")
 }
 
 // So it is where all of Piton's own directory is ignored: git complains of no path.
 func TestIgnoredProjections(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, ".gitignore .piton/\na 1", ".piton/current-task.yaml x\n.piton/plans/.p.yaml.new x\nb 1")
 	p.aside.holds(".gitignore .piton/\na 1\nb 1")
 }

@@ -12,12 +12,14 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/piton-dev/piton/internal/tier"
 	"github.com/piton-dev/piton/internal/tree"
 )
 
 // What somebody saves while a merge is written is never written over. Here that is
 // a filter of git, which is asked for b behind the last look at all files.
 func TestSavedWhileAMergeIsWritten(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, "a 1\nb 1\nc 1\n.gitattributes b filter=saves", "")
 	p.aside.do("a 2\nb 2\nc 2")
 	p.git("config", "filter.saves.clean", "cat")
@@ -40,17 +42,26 @@ const (
 )
 
 // atEvery does something at every moment while that merge is written, in a test of its own
-// each, several at once: they wait for git most of the time.
+// each, several at once: they wait for git most of the time. For people there are few moments.
 func atEvery(t *testing.T, do func(t *testing.T, n int, at string)) {
 	all := momentsOf(t)
 	t.Run("at", func(t *testing.T) {
-		for n, at := range all {
-			t.Run(at, func(t *testing.T) {
+		for n, i := range spread(len(all), 9) {
+			t.Run(all[i], func(t *testing.T) {
 				t.Parallel()
-				do(t, n, at)
+				do(t, n, all[i])
 			})
 		}
 	})
+}
+
+// spread are few of n numbers for people, and all in the gate.
+func spread(n, few int) (numbers []int) {
+	count := tier.Draws(min(few, n), n)
+	for i := range count {
+		numbers = append(numbers, i*n/count)
+	}
+	return numbers
 }
 
 // momentsOf are those while that merge is written.
@@ -67,6 +78,7 @@ func momentsOf(t *testing.T) (all []string) {
 // What a merge replaces is removed once what is there instead is safe on disk: each new file, and
 // then its name, with one sync a directory. Where any of that fails, nothing is merged.
 func TestMergeIsDurableBeforeItIsCleared(t *testing.T) {
+	t.Parallel()
 	var all, synced []string // synced: before anything was cleared
 	merge := func(fails int) *pair {
 		p := newPair(t, mergeBegin, "")
@@ -96,7 +108,7 @@ func TestMergeIsDurableBeforeItIsCleared(t *testing.T) {
 	if names := synced[len(files):]; len(files) != 4 || strings.Join(names, " ") != ". file led" {
 		t.Errorf("made safe: files %q, and names in %q", files, names)
 	}
-	for n := range all {
+	for _, n := range spread(len(all), 4) {
 		p := merge(n + 1)
 		p.holds(mergeBegin)
 		p.merge("e", 0)
@@ -110,6 +122,7 @@ var errFull = errors.New("the disk fails")
 // A process that is killed while it writes a merge leaves what the next one
 // finishes, at every moment, and nothing else in the workspace.
 func TestKilledWhileAMergeIsWritten(t *testing.T) {
+	t.Parallel()
 	atEvery(t, func(t *testing.T, n int, at string) {
 		step := []string{"step", tree.Run}[n%2]
 		p := newPairOf(t, step, mergeBegin, "")
@@ -140,6 +153,7 @@ func TestKilledWhileAMergeIsWritten(t *testing.T) {
 // Where git does not have a merge any more that was cut off, it is taken back, or
 // stays where it was written to its end: nobody is kept from the workspace.
 func TestKilledAndTheRepositoryIsGone(t *testing.T) {
+	t.Parallel()
 	var taken, written atomic.Int32
 	atEvery(t, func(t *testing.T, n int, at string) {
 		p := newPair(t, mergeBegin, "")
@@ -174,7 +188,7 @@ func TestKilledAndTheRepositoryIsGone(t *testing.T) {
 			t.Errorf("killed at %s: it is torn for ever", at)
 		}
 	})
-	if taken.Load() < 5 || written.Load() < 5 {
+	if least := int32(tier.Draws(2, 5)); taken.Load() < least || written.Load() < least {
 		t.Errorf("only %d are taken back and %d written", taken.Load(), written.Load())
 	}
 }
@@ -193,6 +207,7 @@ func survives(do func()) (ok bool) {
 // Whatever somebody saves at whatever moment is there at the end, and where it was
 // no file of the merge by then, all of that is taken back.
 func TestSavedAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	inPlace := func(w *workspace, file, text string) error { return os.WriteFile(w.path(file), []byte(text), 0o644) }
 	byRename := func(w *workspace, file, text string) error {
 		return errors.Join(os.WriteFile(w.path("tmp"), []byte(text), 0o644), os.Rename(w.path("tmp"), w.path(file)))
@@ -224,13 +239,14 @@ func TestSavedAtAnyMoment(t *testing.T) {
 			t.Errorf("saved at %s: a part of the merge is left", at)
 		}
 	})
-	if saves.Load() < 20 {
+	if int(saves.Load()) < tier.Draws(3, 20) {
 		t.Errorf("only %d saves", saves.Load())
 	}
 }
 
 // What somebody who has a file open writes there when it is aside is merged with.
 func TestWrittenAfterItWasMovedAside(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, mergeBegin, "")
 	p.aside.do(mergeStep)
 	open, err := os.OpenFile(p.path("changed"), os.O_RDWR, 0)
@@ -250,6 +266,7 @@ func TestWrittenAfterItWasMovedAside(t *testing.T) {
 
 // What was written aside and saved anew, by a process that then was killed, is kept.
 func TestSavedTwice(t *testing.T) {
+	t.Parallel()
 	c := gitConfig(t)
 	p := newPair(t, mergeBegin, "")
 	other, err := tree.Open(p.dir, c)
@@ -279,6 +296,7 @@ func TestSavedTwice(t *testing.T) {
 // A file that cannot be written whole is not there: what it is for has to get its
 // name again.
 func TestPartOfAFile(t *testing.T) {
+	t.Parallel()
 	dir, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -295,6 +313,7 @@ func TestPartOfAFile(t *testing.T) {
 
 // Where nothing can be set aside a merge is not begun, and nor is a worktree.
 func TestNoPlaceAside(t *testing.T) {
+	t.Parallel()
 	const is, why = ".piton -> conf\nchanged 1\nconf/it is", ".piton must be a directory"
 	p := newPair(t, "changed 1", "")
 	p.aside.do("changed 2")
