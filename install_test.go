@@ -17,6 +17,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // archive is a release's file that holds a program called name.
@@ -48,12 +50,7 @@ func tools(t *testing.T, names ...string) string {
 	dir := t.TempDir()
 	for _, name := range append([]string{"sh", "uname", "mktemp", "rm", "mkdir", "grep", "cut", "wc", "tar", "gzip", "chmod", "cp", "mv"}, names...) {
 		path, err := exec.LookPath(name)
-		if err != nil {
-			if os.Getenv("PITON_TEST_ALL") != "" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
+		tier.Needs(t, err)
 		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -146,12 +143,7 @@ func TestInstallCutOff(t *testing.T) {
 // shellcheck finds nothing in the scripts of a release.
 func TestInstallIsClean(t *testing.T) {
 	check, err := exec.LookPath("shellcheck")
-	if err != nil {
-		if os.Getenv("PITON_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	tier.Needs(t, err)
 	if out, err := exec.Command(check, "install.sh", ".ci/release-files").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -20,7 +20,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // says runs a verb that ends with a code, and returns what it prints.
