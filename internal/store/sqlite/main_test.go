@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	role, ok := roles()[os.Getenv(roleVariable)]
 	if !ok {
 		flag.Parse()
-		tier.Rapid(25, 100)
+		tier.Rapid(50, 100)
 		os.Exit(m.Run())
 	}
 	if err := role(os.Args[1:]); err != nil {
