@@ -33,14 +33,6 @@ func Rapid(few, all int) {
 	}
 }
 
-// GateOnly leaves a test to the gate. why says what makes it so dear.
-func GateOnly(t testing.TB, why string) {
-	t.Helper()
-	if !Gate {
-		t.Skip("the gate asks this (go test -tags gate): ", why)
-	}
-}
-
 // Needs leaves a test out on a machine that lacks what it needs, as err says. In the gate
 // it fails: there no test is left out.
 func Needs(t testing.TB, err error) {
