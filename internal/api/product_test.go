@@ -26,7 +26,7 @@ func TestWorkspaceIsReadOnce(t *testing.T) {
 		b := store.Batch{Stream: engine.WorkspaceStream, After: seq, Epoch: epoch}
 		for _, e := range es {
 			seq++
-			b.Records = append(b.Records, engine.Record{Stream: b.Stream, Seq: seq, At: store.Micro(time.Now()), Actor: "ann", Epoch: epoch, Event: e})
+			b.Records = append(b.Records, engine.Record{Stream: b.Stream, Seq: seq, At: time.Unix(int64(seq), 0), Actor: "ann", Epoch: epoch, Event: e})
 		}
 		if err := journal.Append(t.Context(), b); err != nil {
 			t.Fatal(err)

@@ -72,12 +72,14 @@ func TestTwoRunTheSamePlanAtOnce(t *testing.T) {
 	}
 }
 
+func noon() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) }
+
 // productWithOwner is a product whose journal is in memory, and its owner.
 func productWithOwner(t *testing.T) (*api.Product, *run.Host) {
 	t.Helper()
 	journal := storetest.NewMemory()
 	host, err := run.Open(t.Context(), run.Config{
-		Store: journal, Now: time.Now, Workspace: "ws", Machine: "m", Version: "v",
+		Store: journal, Now: noon, Workspace: "ws", Machine: "m", Version: "v",
 		Do: func(ctx context.Context, _ engine.Effect, r *run.Reporter) run.Answer {
 			<-ctx.Done()
 			return run.Answer{}
@@ -91,6 +93,6 @@ func productWithOwner(t *testing.T) (*api.Product, *run.Host) {
 	go func() { ended <- host.Loop(ctx, func(run.Traffic) bool { return false }) }()
 	t.Cleanup(func() { stop(); <-ended })
 	return &api.Product{
-		Place: api.Place{Dir: t.TempDir()}, Config: config.Default(), Store: journal, Env: os.Environ(), Now: time.Now, By: "ann", Via: "cli",
+		Place: api.Place{Dir: t.TempDir()}, Config: config.Default(), Store: journal, Env: os.Environ(), Now: noon, By: "ann", Via: "cli",
 	}, host
 }

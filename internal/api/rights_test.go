@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
@@ -143,7 +142,7 @@ func TestRights(t *testing.T) {
 	dir, did := users.In(p.State), map[string]bool{}
 	for name, a := range asks {
 		let := func(user string, may rights) {
-			if _, err := dir.Add(user, may, "", time.Now()); err != nil {
+			if _, err := dir.Add(user, may, "", noon()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -31,7 +31,7 @@ func BenchmarkRevisions(b *testing.B) {
 		b.Fatal(err)
 	}
 	batch := store.Batch{Stream: engine.WorkspaceStream, Epoch: epoch}
-	at := time.Now().UTC().Truncate(time.Microsecond)
+	at := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	var w engine.Workspace
 	add := func(e engine.Event) {
 		r := engine.Record{Stream: batch.Stream, Seq: uint64(len(batch.Records) + 1), At: at, Actor: "ann", Epoch: epoch, Event: e}
@@ -68,7 +68,7 @@ func BenchmarkRevisions(b *testing.B) {
 		b.Fatal(err)
 	}
 	product := func() *api.Product {
-		return &api.Product{Place: api.Place{Dir: dir}, Here: dir, Store: st, Now: time.Now}
+		return &api.Product{Place: api.Place{Dir: dir}, Here: dir, Store: st, Now: func() time.Time { return at }}
 	}
 	b.Run("history", func(b *testing.B) {
 		for b.Loop() {

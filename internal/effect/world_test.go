@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -284,20 +285,30 @@ func TestTamperedAndOutOfScope(t *testing.T) {
 	}
 }
 
+// untilBegun is a context that ends when a script has written to a pipe.
+func untilBegun(t *testing.T) (ctx context.Context, pipe string) {
+	t.Helper()
+	pipe = filepath.Join(t.TempDir(), "begun")
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		defer stop()
+		if _, err := os.ReadFile(pipe); err != nil {
+			t.Error(err)
+		}
+	}()
+	return ctx, pipe
+}
+
 // Nobody looks at what stopped work did; its contract's script is put back all
 // the same.
 func TestStoppedWorkThatTampers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, map[string]string{"check.sh": "exit 1\n"}, "check.sh")
-	step := s.step("echo 'exit 0' >check.sh; echo begun >begun; sleep 1000", "bash check.sh")
-	_, work := s.prepared(step)
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
+	ctx, begun := untilBegun(t)
+	_, work := s.prepared(s.step("echo 'exit 0' >check.sh; echo >"+begun+"; sleep 100000", "bash check.sh"))
 	if end, ok := s.Do(ctx, work).Input.(engine.Ended); !ok || end.How != engine.Stopped {
 		t.Errorf("the work was not stopped: %+v", end)
-	}
-	if read(t, filepath.Join(s.Dir, "begun")) == "" {
-		t.Error("the work did not begin")
 	}
 	if got := read(t, filepath.Join(s.Dir, "check.sh")); got != "exit 1\n" {
 		t.Errorf("after stopped work the contract's script says %q", got)
@@ -342,22 +353,26 @@ func TestContractThatTampers(t *testing.T) {
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
-	step := s.step("echo begun >begun; sleep 1000", "while ! test -e never; do sleep 0.05; done")
-	_, work := s.prepared(s.step("echo begun >begun; sleep 1000", "test -e x"))
+	script, test := "echo >%s; sleep 100000", "echo >%s; while ! test -e never; do sleep 0.05; done"
 	for _, tt := range []struct {
-		name string
-		e    engine.Effect
-		want engine.Input
+		name, task, contract string
+		kind                 engine.EffectKind
+		want                 engine.Input
 	}{
-		{"work", work, engine.Ended{}},
-		{"inquiry", s.effect(engine.Verify, step), nil},
-		{"preparation", s.effect(engine.Prepare, step), nil},
+		{"work", script, "test -e x", engine.Work, engine.Ended{}},
+		{"inquiry", "true", test, engine.Verify, nil},
+		{"preparation", "true", test, engine.Prepare, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer cancel()
-			tt.e.Baseline = true
-			r := s.Do(ctx, tt.e)
+			ctx, begun := untilBegun(t)
+			fill := strings.NewReplacer("%s", begun)
+			step := s.step(fill.Replace(tt.task), fill.Replace(tt.contract))
+			e := s.effect(tt.kind, step)
+			if tt.kind == engine.Work {
+				_, e = s.prepared(step)
+			}
+			e.Baseline = true
+			r := s.Do(ctx, e)
 			if end, ok := r.Input.(engine.Ended); ok && end.How != engine.Stopped {
 				t.Errorf("%+v", end)
 			} else if got, want := fmt.Sprintf("%T", r.Input), fmt.Sprintf("%T", tt.want); got != want {
@@ -371,7 +386,7 @@ func TestStopped(t *testing.T) {
 func TestNeighbours(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
-	wait := "for i in $(seq 400); do test -e %s/x && break; sleep 0.02; done"
+	wait := "until test -e %s/x; do sleep 0.02; done"
 	one := s.step("mkdir -p a; echo >a/x; "+fmt.Sprintf(wait, "b"), "test -e a/x", "a/**")
 	two := s.step("mkdir -p b; echo >b/x; "+fmt.Sprintf(wait, "a")+"; echo >stray", "test -e b/x", "b/**")
 	two.ID = "other"

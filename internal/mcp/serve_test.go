@@ -135,7 +135,7 @@ func TestServeGoesOn(t *testing.T) {
 		in, typed := io.Pipe()
 		out := &until{word: `"id":2,"result"`, do: func() { typed.Close() }}
 		go io.WriteString(typed, strings.Join([]string{line, hello, line, ready, line, list, ""}, "\n")) //nolint:errcheck // who hears nothing answers nothing
-		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		err := mcp.Serve(ctx, mcp.Config{Version: "1.0"}, in, out)
 		stop()
 		if err != nil {

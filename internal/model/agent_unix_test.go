@@ -28,7 +28,7 @@ func through(t *testing.T, script string) model.Agent {
 		Kind: agent.Exec, Command: []string{"sh", "-c", script, "sh", "{mode}"}, Modes: map[string]string{"read": "look", "edit": "touch"},
 	}}
 	return model.Agent{
-		Roles: agent.New(roles, pool), Role: "coder", Environ: []string{"PATH=" + os.Getenv("PATH")}, Time: 20 * time.Second,
+		Roles: agent.New(roles, pool), Role: "coder", Environ: []string{"PATH=" + os.Getenv("PATH")}, Time: time.Minute,
 		Scratch: func() (string, func(), error) {
 			dir, err := os.MkdirTemp(t.TempDir(), "")
 			return dir, func() {}, err

@@ -240,7 +240,7 @@ func TestState(t *testing.T) {
 	refuses("an error that is none", browser, url.Values{"state": answer["state"], "error": {"\x1b[2J"}}, ErrAnswer, "it gives an error")
 	answer, browser = h.begins(p)
 	for i := range p.pending {
-		p.pending[i].began = time.Now().Add(-MaxAge - time.Second)
+		p.pending[i].began = p.pending[i].began.Add(-MaxAge - time.Second)
 	}
 	refuses("too late", browser, answer, ErrState, "")
 

@@ -21,7 +21,7 @@ func owning(t *testing.T) *Owner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := newOwner(Config{Place: place, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}, Now: time.Now, Log: t.Output()})
+	o := newOwner(Config{Place: place, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}, Now: func() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) }, Log: t.Output()})
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan error, 1)
 	if err := o.open(ctx); err != nil {

@@ -179,7 +179,7 @@ func do(t testing.TB, ctx context.Context, what string, actions ...chromedp.Acti
 	defer cancel()
 	if err := chromedp.Run(ctx, actions...); err != nil {
 		var shown string
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		_ = chromedp.Run(last, chromedp.Evaluate(`location.href + "\n" + document.querySelector("main")?.innerText.slice(0, 4000)`, &shown)) // else nothing is shown
 		t.Fatalf("%s: %v; the page is %s", what, err, shown)

@@ -56,7 +56,7 @@ func workspace(t testing.TB, over *TLS) *server {
 		if err != nil {
 			return nil, nil, err
 		}
-		p := &api.Product{Place: place, Store: st, Version: "1", Now: time.Now, By: "me", Via: "page", Guest: users.Of(ctx) != ""}
+		p := &api.Product{Place: place, Store: st, Version: "1", Now: func() time.Time { return noon }, By: "me", Via: "page", Guest: users.Of(ctx) != ""}
 		client := api.Dial(place, "1", nil, nil)
 		reader := view.Reader{
 			Product: p, Stands: func(context.Context) (view.Stands, error) { return view.Stands{}, nil },
@@ -88,9 +88,7 @@ func (s *server) gets(t testing.TB, path string) string {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.at+s.base+path, nil)
 	r.Header.Set("Cookie", cookie+"="+s.key)
 	w := httptest.NewRecorder()
-	began := time.Now()
 	s.ServeHTTP(w, r)
-	t.Logf("%s: %d bytes in %s", path, w.Body.Len(), time.Since(began))
 	if w.Code != http.StatusOK {
 		t.Fatalf("%s gets %d\n%s", path, w.Code, w.Body)
 	}
@@ -108,10 +106,9 @@ func (s *server) has(t testing.TB, runs ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := time.Now().UTC().Truncate(time.Microsecond)
 	var batches []store.Batch
 	for i, id := range runs {
-		head := engine.HeadRow{Stream: "t-" + id, Run: id, Title: "Run " + id, Path: "plans/fix.md", Status: engine.Done, Ended: true, Version: 1, Started: at.Add(time.Duration(i) * time.Second)}
+		head := engine.HeadRow{Stream: "t-" + id, Run: id, Title: "Run " + id, Path: "plans/fix.md", Status: engine.Done, Ended: true, Version: 1, Started: noon.Add(time.Duration(i) * time.Second)}
 		batches = append(batches, store.Batch{Stream: "t-" + id, Epoch: epoch, Rows: engine.Rows{Head: &head}})
 	}
 	if err := ws.Store.Append(t.Context(), batches...); err != nil {
@@ -142,7 +139,7 @@ func (s *server) writes(t *testing.T, name, text string) {
 // anna lets anna in with all rights.
 func anna(t *testing.T, s *server) (token string, u users.User) {
 	t.Helper()
-	token, err := s.Users.Add("anna", users.Rights, "", time.Now())
+	token, err := s.Users.Add("anna", users.Rights, "", noon)
 	if err == nil {
 		u, err = s.Users.Named("anna")
 	}

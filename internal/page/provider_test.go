@@ -86,7 +86,7 @@ func TestProvider(t *testing.T) {
 	p := newProvider(t)
 	var told error
 	s := workspace(t, &TLS{Names: []string{"piton.example", "192.0.2.1"}, Provider: p.Provider, Notice: func(err error) { told = err }})
-	if _, err := s.Users.Add("anna", []users.Right{users.See, users.Approve}, "Anna@Example.org", time.Now()); err != nil {
+	if _, err := s.Users.Add("anna", []users.Right{users.See, users.Approve}, "Anna@Example.org", noon); err != nil {
 		t.Fatal(err)
 	}
 	right := func(*http.Request) {}
@@ -138,7 +138,7 @@ func TestProvider(t *testing.T) {
 			if err := s.Users.Remove("anna"); err != nil || g.sees() {
 				t.Errorf("removed: the session goes on, %v", err)
 			}
-			if _, err := s.Users.Add("anna", []users.Right{users.See, users.Approve}, "anna@example.org", time.Now()); err != nil || g.sees() {
+			if _, err := s.Users.Add("anna", []users.Right{users.See, users.Approve}, "anna@example.org", noon); err != nil || g.sees() {
 				t.Errorf("another token: the session goes on, %v", err)
 			}
 		})

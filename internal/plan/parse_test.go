@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 func TestRefused(t *testing.T) {
@@ -158,10 +158,10 @@ func hard(size int) map[string]string {
 	fill := func(s string) string { return strings.Repeat(s, (size-1000)/len(s)) }
 	growing := func(s, sep string) string {
 		var b strings.Builder
-		for n := 1; b.Len() < plan.MaxLine-1000; n++ {
+		for n := 1; b.Len() < plan.MaxLine-3000; n++ {
 			b.WriteString(strings.Repeat(s, n%2000+1) + sep)
 		}
-		return strings.Repeat("**writes:** "+b.String()+"\n", size/plan.MaxLine-1)
+		return strings.Repeat("**writes:** "+b.String()+"\n", size/plan.MaxLine)
 	}
 	deeper := func() string {
 		var b strings.Builder
@@ -222,52 +222,24 @@ func hard(size int) map[string]string {
 	}
 }
 
-// TestLinear gives the parser long texts. Each takes a fraction of a second;
-// anything worse than linear would take minutes, so the limit can be generous.
+// TestLinear gives the parser long texts, and counts the memory. What is quadratic
+// and takes none would never end in the gate.
 func TestLinear(t *testing.T) {
-	const limit = 30 * time.Second
-	for name, text := range hard(plan.MaxBytes / 4) {
+	size := tier.Draws(plan.MaxBytes/16, plan.MaxBytes/2)
+	long := hard(size)
+	for name, text := range hard(size / 4) {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now()
-			p, _ := plan.Parse("", []byte(text))
-			parsed := time.Since(start)
-			if p == nil {
-				t.Fatal("refused")
-			}
-			out := plan.Format(p)
-			p.Hash()
-			if took := time.Since(start); took > limit {
-				t.Errorf("took %v, %v of it to parse", took, parsed)
-			} else {
-				t.Logf("%s: %v, %v of it to parse; %d bytes out", name, took, parsed, len(out))
-			}
+			tier.Linear(t, func() { readAndWrite(t, text) }, func() { readAndWrite(t, long[name]) })
 		})
 	}
 }
 
-// TestCostIsLinear counts what reading and writing a text takes of memory: for
-// one four times as long it is at most some five times as much, whatever the
-// machine does beside.
-func TestCostIsLinear(t *testing.T) {
-	const size = plan.MaxBytes / 16
-	long := hard(4 * size)
-	for name, text := range hard(size) {
-		t.Run(name, func(t *testing.T) {
-			little, much := taken(text), taken(long[name])
-			if much > 5*little+1<<20 {
-				t.Errorf("%d bytes take %d, and %d bytes %d", len(text), little, len(long[name]), much)
-			}
-		})
-	}
-}
-
-// taken is how many bytes are allocated to parse, write and hash a text.
-func taken(text string) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+// readAndWrite parses, writes and hashes a text.
+func readAndWrite(t *testing.T, text string) {
 	p, _ := plan.Parse("", []byte(text))
+	if p == nil {
+		t.Fatal("refused")
+	}
 	plan.Format(p)
 	p.Hash()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }

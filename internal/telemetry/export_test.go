@@ -162,7 +162,7 @@ func TestTraceBelow(t *testing.T) {
 	var tr trace
 	top := func(p engine.Parent) string { return "top of " + p.Run }
 	tr.take(engine.Record{Seq: 1, Event: engine.RunOpened{Run: "below", Parent: engine.Parent{Task: "t", Run: "r1", Step: "sub"}}}, top)
-	spans, _ := tr.take(engine.Record{Seq: 2, At: time.Now(), Event: engine.RunEnded{Status: engine.Done}}, top)
+	spans, _ := tr.take(engine.Record{Seq: 2, At: time.Unix(2, 0), Event: engine.RunEnded{Status: engine.Done}}, top)
 	if len(spans) != 1 || spans[0].TraceID != traceID("top of r1") || spans[0].ParentSpanID != stepSpan("r1", "sub", 0) {
 		t.Errorf("%+v", spans)
 	}

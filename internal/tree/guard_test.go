@@ -3,30 +3,30 @@ package tree_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/piton-dev/piton/internal/tree"
 )
 
-// FuzzGuards: no guard panics or takes long, and none covers anything outside of
-// the directory it names.
+// FuzzGuards: no guard panics, each has an end, and none covers anything outside of the
+// directory it names. Where the work grew with the power of a guard's stars, the longest
+// guards here would never end.
 func FuzzGuards(f *testing.F) {
 	for _, g := range []string{"a", "a/**", "**/*_test.go", "{a,b}/*", "[a-z]*", `\*`, "a//b/", "./x", "**/**/**/**/a", "package.json#scripts", "[", "{", ".git/hooks/**"} {
 		f.Add(g, "a/b_test.go")
 		f.Add(g, strings.Repeat("a/", 100)+"b")
 	}
+	for _, g := range []string{"**/", "*a", "**/a/", "{*a,*}"} {
+		f.Add(strings.Repeat(g, 512/len(g)-1)+"b", strings.Repeat("a/", 2000)+"c")
+		f.Add(strings.Repeat(g, 512/len(g)-1)+"b", strings.Repeat("a", 4000)+"c")
+	}
 	f.Fuzz(func(t *testing.T, guard, name string) {
 		if len(name) > 4096 {
 			name = name[:4096]
 		}
-		start := time.Now()
 		covered := tree.Matches(guard, name)
 		inScope := tree.Covers([]string{guard}, name)
-		if d := time.Since(start); d > 20*time.Second {
-			t.Errorf("guard of %d bytes and name of %d took %v", len(guard), len(name), d)
-		}
 		if dir, _, ok := strings.Cut(guard, "/**"); ok && covered && !strings.ContainsAny(dir, `*?[{\./#`) && dir != "" &&
 			name != dir && !strings.HasPrefix(name, dir+"/") && name != guard {
 			t.Errorf("guard %q covers %q", guard, name)

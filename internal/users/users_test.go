@@ -12,6 +12,8 @@ import (
 	"github.com/piton-dev/piton/internal/users"
 )
 
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
 // A token lets in its user until they get another one, or are removed.
 func TestTokens(t *testing.T) {
 	state := t.TempDir()
@@ -22,11 +24,11 @@ func TestTokens(t *testing.T) {
 	if _, err := d.WithToken(""); !errors.Is(err, users.ErrUnknown) {
 		t.Errorf("no token: %v", err)
 	}
-	first, err := d.Add("anna", []users.Right{users.See, users.Approve}, "", time.Now())
+	first, err := d.Add("anna", []users.Right{users.See, users.Approve}, "", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Add("ben", nil, "", time.Now()); err != nil {
+	if _, err := d.Add("ben", nil, "", noon); err != nil {
 		t.Fatal(err)
 	}
 	u, err := d.WithToken(first)
@@ -41,7 +43,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%q lets in %v, %v", wrong, u, err)
 		}
 	}
-	second, err := d.Add("anna", []users.Right{users.See}, "", time.Now())
+	second, err := d.Add("anna", []users.Right{users.See}, "", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func TestTokens(t *testing.T) {
 func TestFiles(t *testing.T) {
 	state := t.TempDir()
 	d := users.In(state)
-	token, err := d.Add("anna", nil, "", time.Now())
+	token, err := d.Add("anna", nil, "", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func TestFiles(t *testing.T) {
 func TestNames(t *testing.T) {
 	d := users.In(t.TempDir())
 	for _, name := range []string{"", "Anna", "../anna", "a/b", "policy", "harness", "1a", "a b", strings.Repeat("a", 33), "a\n"} {
-		if _, err := d.Add(name, nil, "", time.Now()); !errors.Is(err, users.ErrName) {
+		if _, err := d.Add(name, nil, "", noon); !errors.Is(err, users.ErrName) {
 			t.Errorf("%q: %v", name, err)
 		}
 		if _, err := d.Named(name); !errors.Is(err, users.ErrUnknown) {
@@ -109,7 +111,7 @@ func TestNames(t *testing.T) {
 func TestEmails(t *testing.T) {
 	state := t.TempDir()
 	d := users.In(state)
-	add := func(name, email string) error { _, err := d.Add(name, nil, email, time.Now()); return err }
+	add := func(name, email string) error { _, err := d.Add(name, nil, email, noon); return err }
 	for name, email := range map[string]string{"anna": "Anna@Example.org", "ben": "ben@kite.example", "cara": ""} {
 		if err := add(name, email); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
@@ -56,7 +55,7 @@ func (crowded) Marked(_ context.Context, f store.MarkFilter) ([]store.Marked, er
 // estimate that counts three bytes for one, and says what it leaves out.
 func TestPrimeIsShort(t *testing.T) {
 	r := view.Reader{
-		Product: &api.Product{Store: crowded{}, Now: time.Now},
+		Product: &api.Product{Store: crowded{}, Now: noon},
 		Stands:  func(context.Context) (view.Stands, error) { return view.Stands{}, nil },
 	}
 	var memories []view.Note

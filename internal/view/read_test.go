@@ -34,11 +34,13 @@ func (e ending) Heads(_ context.Context, f store.HeadFilter) ([]engine.HeadRow, 
 func (ending) Items(context.Context, store.ItemFilter) ([]engine.ItemRow, error) { return nil, nil }
 func (ending) Steps(context.Context, store.StepFilter) ([]engine.StepRow, error) { return nil, nil }
 
+func noon() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) }
+
 // A run that ends while it is read was not interrupted.
 func TestEndsMeanwhile(t *testing.T) {
 	j := ending{ended: new(bool)}
 	r := view.Reader{
-		Product: &api.Product{Store: j, Now: time.Now},
+		Product: &api.Product{Store: j, Now: noon},
 		Stands: func(context.Context) (view.Stands, error) {
 			*j.ended = true
 			return view.Stands{}, nil

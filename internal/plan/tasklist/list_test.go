@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/tasklist"
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -100,7 +100,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The cost of reading is linear: eight times the bytes take nowhere near 64 times as long.
+// The cost of reading is linear.
 func TestReadIsLinear(t *testing.T) {
 	for name, make := range map[string]func(n int) string{
 		"markdown": func(n int) string { return strings.Repeat("- [ ] a task `with code` <b>\n  more of it\n", n) },
@@ -140,21 +140,16 @@ func TestReadIsLinear(t *testing.T) {
 		"comments": func(n int) string { return "- [ ] a\n" + strings.Repeat("<!-- <!-- ` -->\n", n) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			took := func(n int) time.Duration {
-				src, start := []byte(make(n)), time.Now()
-				if _, err := tasklist.Read([]tasklist.File{{Name: name, Source: src}}, ""); err != nil {
-					t.Fatal(err)
-				}
-				return time.Since(start)
-			}
-			took(100)
-			var small, large time.Duration
-			for range 5 { // a machine that is busy with other work is slower at times
-				if small, large = took(500), took(4000); large <= 40*small+200*time.Millisecond {
-					return
+			read := func(n int) func() {
+				src := []byte(make(n))
+				return func() {
+					if _, err := tasklist.Read([]tasklist.File{{Name: name, Source: src}}, ""); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
-			t.Errorf("500 tasks took %v, and 4000 took %v", small, large)
+			n := tier.Draws(2000, 8000)
+			tier.Linear(t, read(n/4), read(n))
 		})
 	}
 }

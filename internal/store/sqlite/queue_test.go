@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/store/sqlite"
@@ -46,13 +46,10 @@ func gated(t *testing.T) (*sqlite.Store, uint64, *gate) {
 	return s, own(t, s), g
 }
 
-// until polls what can be seen of the queue.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); {
-		if time.Now().After(deadline) {
-			t.Fatal("in vain: " + what)
-		}
+// until waits for a number of appends that wait.
+func until(s *sqlite.Store, n int) {
+	for s.Waiting() != n {
+		runtime.Gosched()
 	}
 }
 
@@ -75,7 +72,7 @@ func TestWhatWaitsIsOneCommit(t *testing.T) {
 		}
 		rest = append(rest, appendBehind(t.Context(), s, settled(stream, after, epoch, 2)))
 	}
-	until(t, "ten appends wait", func() bool { return s.Waiting() == 10 })
+	until(s, 10)
 	close(g.pass)
 	if err := <-first; err != nil {
 		t.Error(err)
@@ -110,7 +107,7 @@ func TestOneStreamInOneCommit(t *testing.T) {
 	var rest []chan error
 	for i := range 3 { // in this order: each waits before the next comes
 		rest = append(rest, appendBehind(t.Context(), s, settled("a", uint64(i), epoch, 1)))
-		until(t, "it waits", func() bool { return s.Waiting() == i+1 })
+		until(s, i+1)
 	}
 	close(g.pass)
 	for _, result := range append(rest, first) {
@@ -130,9 +127,9 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	<-g.reached
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := appendBehind(ctx, s, settled("gone", 0, epoch, 1))
-	until(t, "one waits", func() bool { return s.Waiting() == 1 })
+	until(s, 1)
 	stays := appendBehind(t.Context(), s, settled("stays", 0, epoch, 1))
-	until(t, "two wait", func() bool { return s.Waiting() == 2 })
+	until(s, 2)
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Errorf("append: %v, want context.Canceled", err)
@@ -181,7 +178,7 @@ func TestReleaseWaitsForTheAppend(t *testing.T) {
 	appended := appendBehind(t.Context(), s, settled("a", 0, epoch, 1))
 	<-g.reached
 	behind := appendBehind(t.Context(), s, settled("b", 0, epoch, 1))
-	until(t, "one waits", func() bool { return s.Waiting() == 1 })
+	until(s, 1)
 	released := make(chan error)
 	go func() { released <- release() }()
 	close(g.pass)

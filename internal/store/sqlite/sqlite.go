@@ -76,10 +76,10 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-const (
-	readerCount = 4
-	busyMillis  = 5000
-)
+const readerCount = 4
+
+// busyMillis is how long a connection waits for another one. Tests change it.
+var busyMillis = 5000
 
 // Open opens the journal in a directory, or begins one. It refuses one of another
 // version with store.ErrVersion. It checks the anchor and the newest records, in
