@@ -17,6 +17,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/piton-dev/piton/internal/tier"
 )
 
 // archive is a release's file that holds a program called name.
@@ -48,12 +50,7 @@ func tools(t *testing.T, names ...string) string {
 	dir := t.TempDir()
 	for _, name := range append([]string{"sh", "uname", "mktemp", "rm", "mkdir", "grep", "cut", "wc", "tar", "gzip", "chmod", "cp", "mv"}, names...) {
 		path, err := exec.LookPath(name)
-		if err != nil {
-			if os.Getenv("PITON_TEST_ALL") != "" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
+		tier.Needs(t, err)
 		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -63,6 +60,7 @@ func tools(t *testing.T, names ...string) string {
 
 // install.sh installs what the checksum says, and nothing else.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the programs that it needs are elsewhere")
 	}
@@ -102,6 +100,7 @@ func TestInstall(t *testing.T) {
 		{"without the program", usual, map[string]string{"latest/download/checksums.txt": sums(map[string][]byte{name: hollow}), "latest/download/" + name: string(hollow)}, "", "does not hold the program"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, ok := c.files[strings.TrimPrefix(r.URL.Path, "/")]
 				if !ok {
@@ -145,13 +144,9 @@ func TestInstallCutOff(t *testing.T) {
 
 // shellcheck finds nothing in the scripts of a release.
 func TestInstallIsClean(t *testing.T) {
+	t.Parallel()
 	check, err := exec.LookPath("shellcheck")
-	if err != nil {
-		if os.Getenv("PITON_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	tier.Needs(t, err)
 	if out, err := exec.Command(check, "install.sh", ".ci/release-files").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
