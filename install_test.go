@@ -60,6 +60,7 @@ func tools(t *testing.T, names ...string) string {
 
 // install.sh installs what the checksum says, and nothing else.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the programs that it needs are elsewhere")
 	}
@@ -99,6 +100,7 @@ func TestInstall(t *testing.T) {
 		{"without the program", usual, map[string]string{"latest/download/checksums.txt": sums(map[string][]byte{name: hollow}), "latest/download/" + name: string(hollow)}, "", "does not hold the program"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, ok := c.files[strings.TrimPrefix(r.URL.Path, "/")]
 				if !ok {
@@ -142,6 +144,7 @@ func TestInstallCutOff(t *testing.T) {
 
 // shellcheck finds nothing in the scripts of a release.
 func TestInstallIsClean(t *testing.T) {
+	t.Parallel()
 	check, err := exec.LookPath("shellcheck")
 	tier.Needs(t, err)
 	if out, err := exec.Command(check, "install.sh", ".ci/release-files").CombinedOutput(); err != nil {

@@ -37,6 +37,7 @@ func through(t *testing.T, script string) model.Agent {
 }
 
 func TestAgent(t *testing.T) {
+	t.Parallel()
 	a := through(t, `echo "$1 $PITON_RUN $(pwd -P) $(cat)"`)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -54,6 +55,7 @@ func TestAgent(t *testing.T) {
 }
 
 func TestAgentHasSchema(t *testing.T) {
+	t.Parallel()
 	a := through(t, "cat")
 	got, err := a.Ask(t.Context(), model.Question{Prompt: "Judge.", Dir: t.TempDir(), Schema: json.RawMessage(`{"type":"object"}`)})
 	if err != nil || !strings.HasPrefix(got.Text, "Judge.\n\nAnswer with one JSON value") || !strings.Contains(got.Text, `{"type":"object"}`) {
@@ -62,6 +64,7 @@ func TestAgentHasSchema(t *testing.T) {
 }
 
 func TestAgentGivesNoAnswer(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		script string
 		how    engine.How
@@ -70,14 +73,15 @@ func TestAgentGivesNoAnswer(t *testing.T) {
 		"nothing":  {"cat >/dev/null", engine.Exited, `agent "coder" answered nothing`},
 		"fails":    {"echo no login; exit 3", engine.Exited, `agent "coder" ended with exit code 3: no login`},
 		"blocked":  {`echo '{"type":"blocked","text":"which database?"}' >>"$PITON_REPORT"; exit 1`, engine.Exited, `agent "coder" ended with exit code 1: which database?`},
-		"too long": {"head -c 10000000 /dev/zero | tr '\\0' x", engine.Exited, `agent "coder" answered more than 1048576 bytes, the most that an answer may have`},
+		"too long": {"head -c 2000000 /dev/zero | tr '\\0' x", engine.Exited, `agent "coder" answered more than 1048576 bytes, the most that an answer may have`},
 		"too long a file": {
-			`head -c 10000000 /dev/zero | tr '\0' x >"$PITON_OUTPUT"`, engine.Exited,
+			`head -c 2000000 /dev/zero | tr '\0' x >"$PITON_OUTPUT"`, engine.Exited,
 			`agent "coder" answered more than 1048576 bytes, the most that an answer may have`,
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			got, err := through(t, tt.script).Ask(t.Context(), model.Question{Prompt: "?", Dir: t.TempDir()})
 			checkFailure(t, got, err, tt.how, tt.reason)
 		})
@@ -85,6 +89,7 @@ func TestAgentGivesNoAnswer(t *testing.T) {
 }
 
 func TestAgentHangs(t *testing.T) {
+	t.Parallel()
 	a := through(t, "sleep 100")
 	a.Time = 50 * time.Millisecond
 	got, err := a.Ask(t.Context(), model.Question{Prompt: "?", Dir: t.TempDir()})
@@ -92,6 +97,7 @@ func TestAgentHangs(t *testing.T) {
 }
 
 func TestNoSuchAgent(t *testing.T) {
+	t.Parallel()
 	a := through(t, "true")
 	a.Role = "nobody"
 	got, err := a.Ask(t.Context(), model.Question{Prompt: "?", Dir: t.TempDir()})

@@ -134,6 +134,7 @@ func TestNoKey(t *testing.T) {
 
 // TestNoAnswer has what stands in the place of an answer.
 func TestNoAnswer(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("x", 10<<20)
 	tests := map[string]struct {
 		api    model.API
@@ -218,6 +219,7 @@ func TestNoRedirect(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(nil)
 	s.Close()
 	a, err := model.Endpoint{API: model.OpenAI, BaseURL: s.URL, Model: "m"}.Ask(t.Context(), model.Question{Prompt: "?"})
@@ -229,6 +231,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestHangs ends a question that nobody answers, by its time and by its context.
 func TestHangs(t *testing.T) {
+	t.Parallel()
 	hang := make(chan struct{})
 	asked := make(chan struct{}, 9)
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

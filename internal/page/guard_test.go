@@ -257,8 +257,10 @@ var misleading = []string{
 
 // Every route of the tables refuses every hostile request, at each way to reach it.
 func TestGuard(t *testing.T) {
+	t.Parallel()
 	for name, over := range map[string]*TLS{"here": nil, "over TLS": {Names: []string{"piton.example"}, Provider: newProvider(t).Provider}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := workspace(t, over)
 			token, u := anna(t, s)
 			with, against := func() string { return cookie + "=" + s.key }, hostileHere

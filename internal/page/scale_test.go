@@ -9,6 +9,7 @@ import (
 // The page of a plan of a thousand steps has all of them, in a size that grows with the steps
 // and no faster; the time is logged.
 func TestReviewOfAThousandSteps(t *testing.T) {
+	t.Parallel()
 	s := workspace(t, nil)
 	get := func(steps int) (size int) {
 		t.Helper()
@@ -51,6 +52,7 @@ func BenchmarkHome(b *testing.B) {
 
 // Of ten thousand runs the newest are on the page, and a link leads to older ones.
 func TestHomeOfTenThousandRuns(t *testing.T) {
+	t.Parallel()
 	s := tenThousand(t)
 	for path, want := range map[string]int{"/": recent, "/?show=200": 4 * recent, "/?show=much": recent} {
 		if page := s.gets(t, path); strings.Count(page, `href="`+s.base+"/runs/") != want || !strings.Contains(page, "Show older runs") {

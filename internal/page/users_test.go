@@ -167,6 +167,7 @@ func TestWrongTokens(t *testing.T) {
 
 // A request that takes long ends when its user is let in no more.
 func TestLongRequestEndsWithItsUser(t *testing.T) {
+	t.Parallel()
 	s := workspace(t, &TLS{Names: []string{"piton.example"}})
 	_, u := anna(t, s)
 	ended := make(chan struct{})

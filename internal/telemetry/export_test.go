@@ -221,6 +221,7 @@ func TestTallies(t *testing.T) {
 // What a collector has no time for is sent again when it says; what it refuses is not; and
 // nobody waits for it longer than ctx allows.
 func TestSend(t *testing.T) {
+	t.Parallel()
 	var answers []int
 	var asked int
 	c := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

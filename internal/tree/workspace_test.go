@@ -81,7 +81,7 @@ func (w *workspace) git(args ...string) {
 // commit commits what was added.
 func (w *workspace) commit() {
 	w.Helper()
-	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
+	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "maintenance.auto=false", "commit", "-qm", "start")
 }
 
 func (w *workspace) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }

@@ -19,7 +19,6 @@ type pair struct {
 	*workspace            // the checkout
 	aside      *workspace // the worktree
 	work       *tree.Worktree
-	head       string // of the checkout, with its index, before anything
 }
 
 // newPair commits the files of a script, does what people have not committed,
@@ -31,14 +30,26 @@ func newPair(t *testing.T, script, uncommitted string) *pair {
 
 func newPairOf(t *testing.T, step, script, uncommitted string) *pair {
 	t.Helper()
+	return committed(t, script, uncommitted).pair(step)
+}
+
+func committed(t *testing.T, script, uncommitted string) *workspace {
+	t.Helper()
 	w := newRepository(t, script)
 	w.commit()
 	w.do(uncommitted)
+	return w
+}
+
+// pair begins a worktree.
+func (w *workspace) pair(step string) *pair {
+	t := w.T
+	t.Helper()
 	work, err := w.tree.Worktree(t.TempDir(), "run", step)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pair{workspace: w, work: work, aside: &workspace{T: t, dir: work.Dir()}, head: w.position()}
+	p := &pair{workspace: w, work: work, aside: &workspace{T: t, dir: work.Dir()}}
 	if err := work.Begin(t.Context(), "", false, false); err != nil {
 		t.Fatal(err)
 	}
@@ -162,13 +173,15 @@ func TestMerge(t *testing.T) {
 	for name, c := range merges {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPair(t, c.begin, c.uncommitted)
+			w := committed(t, c.begin, c.uncommitted)
+			before := w.position()
+			p := w.pair("step")
 			p.aside.do(c.step)
 			p.do(c.person)
 			m := p.merge("e", 0)
 			p.holds(c.want)
-			if after := p.position(); after != p.head {
-				t.Errorf("HEAD or the index of the checkout moved:\n%s", cmp.Diff(p.head, after))
+			if after := p.position(); after != before {
+				t.Errorf("HEAD or the index of the checkout moved:\n%s", cmp.Diff(before, after))
 			}
 			if got := shortened(m.Conflicts); got != lines(c.conflicts) {
 				t.Errorf("conflicts (-want +got):\n%s", cmp.Diff(lines(c.conflicts), got))
