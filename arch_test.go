@@ -78,8 +78,9 @@ var layers = map[string]layer{
 		"agent api check config durable effect engine httpapi mcp notes oidc owner page plan plan/form planner plan/tasklist probe proc project prompt report run store store/sqlite template tool tree users verify view lazy",
 		module + "/docs github.com/spf13/cobra github.com/spf13/pflag golang.org/x github.com/charmbracelet github.com/muesli/cancelreader github.com/rogpeppe/go-internal/diff",
 	},
-	"internal/tier":  {"", ""}, // for tests alone, as is the next
-	"internal/built": {"", ""},
+	"internal/tier":   {"", ""}, // for tests alone, as is the next
+	"internal/built":  {"", ""},
+	"internal/linear": {"", ""},
 
 	"cmd/piton": {"cli proc", ""},
 	"docs":      {"", ""},

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/linear"
 	"github.com/piton-dev/piton/internal/tier"
 )
 
@@ -313,7 +314,7 @@ func TestHostileSizes(t *testing.T) {
 		"block sequences": func(n int) string { return strings.Repeat("- ", n/2-1) },
 		"anchors":         func(n int) string { return "agents: [" + strings.Repeat("&a b, ", n/7) + "]" },
 	} {
-		t.Run(name, func(t *testing.T) { tier.Linear(t, load(text(n/4)), load(text(n))) })
+		t.Run(name, func(t *testing.T) { linear.Memory(t, load(text(n/4)), load(text(n))) })
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/piton-dev/piton/internal/linear"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/tier"
 )
@@ -229,7 +230,7 @@ func TestLinear(t *testing.T) {
 	long := hard(size)
 	for name, text := range hard(size / 4) {
 		t.Run(name, func(t *testing.T) {
-			tier.Linear(t, func() { readAndWrite(t, text) }, func() { readAndWrite(t, long[name]) })
+			linear.Memory(t, func() { readAndWrite(t, text) }, func() { readAndWrite(t, long[name]) })
 		})
 	}
 }

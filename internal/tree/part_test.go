@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/piton-dev/piton/internal/linear"
 	"github.com/piton-dev/piton/internal/tier"
 	"github.com/piton-dev/piton/internal/tree"
 )
@@ -226,7 +227,7 @@ func TestPartsAreLinear(t *testing.T) {
 				}
 			}
 			n := tier.Draws(1<<17, 1<<21)
-			t.Run(name+" as "+path.Base(p[0]), func(t *testing.T) { tier.Linear(t, read(n/4), read(n)) })
+			t.Run(name+" as "+path.Base(p[0]), func(t *testing.T) { linear.Memory(t, read(n/4), read(n)) })
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/linear"
 	"github.com/piton-dev/piton/internal/plan"
-	"github.com/piton-dev/piton/internal/tier"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -310,7 +310,7 @@ func TestLargePlan(t *testing.T) {
 			}
 		}
 	}
-	tier.Linear(t, check(plan.MaxSteps/4), check(plan.MaxSteps))
+	linear.Memory(t, check(plan.MaxSteps/4), check(plan.MaxSteps))
 }
 
 func BenchmarkCheck(b *testing.B) {

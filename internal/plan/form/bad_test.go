@@ -8,6 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/piton-dev/piton/internal/linear"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/tier"
@@ -259,7 +260,7 @@ func TestLinear(t *testing.T) {
 	long := hard(size, steps)
 	for name, text := range hard(size/4, steps/4) {
 		t.Run(name, func(t *testing.T) {
-			tier.Linear(t, func() { readAndWrite(text) }, func() { readAndWrite(long[name]) })
+			linear.Memory(t, func() { readAndWrite(text) }, func() { readAndWrite(long[name]) })
 		})
 	}
 }

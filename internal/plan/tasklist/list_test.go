@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/piton-dev/piton/internal/linear"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/tasklist"
 	"github.com/piton-dev/piton/internal/tier"
@@ -149,7 +150,7 @@ func TestReadIsLinear(t *testing.T) {
 				}
 			}
 			n := tier.Draws(2000, 8000)
-			tier.Linear(t, read(n/4), read(n))
+			linear.Memory(t, read(n/4), read(n))
 		})
 	}
 }
