@@ -242,21 +242,29 @@ func checkDead(t *testing.T, f *os.File) {
 const stubborn = `trap "" TERM; exec 9>witness; echo up >&9; sleep 1000 & echo started; sleep 1000`
 
 func TestTimeLimitKillsTheTree(t *testing.T) {
-	for name, limit := range map[string]func(*agent.Config, *agent.Task){
-		"of the step":   func(c *agent.Config, k *agent.Task) { k.Timeout, c.Time = 3*time.Second, time.Hour },
-		"of the role":   func(c *agent.Config, k *agent.Task) { k.Timeout, c.Time = 0, 3*time.Second },
-		"without signs": func(c *agent.Config, k *agent.Task) { c.Idle = 3 * time.Second },
+	for name, limits := range map[string]func(*agent.Config, *agent.Task, time.Duration){
+		"of the step":   func(c *agent.Config, k *agent.Task, d time.Duration) { k.Timeout, c.Time = d, time.Hour },
+		"of the role":   func(c *agent.Config, k *agent.Task, d time.Duration) { k.Timeout, c.Time = 0, d },
+		"without signs": func(c *agent.Config, _ *agent.Task, d time.Duration) { c.Idle = d },
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg, k := script(stubborn), task(t, "")
-			cfg.Grace = 50 * time.Millisecond
-			limit(&cfg, &k)
-			w := witness(t, k)
-			r := run(t, cfg, k)
-			if r.How != engine.TimedOut || !strings.Contains(r.Reason, "3s") || string(r.Output) != "started\n" {
-				t.Errorf("%s: %s; output %q", r.How, r.Reason, r.Output)
+			for limit := 3 * time.Second; ; limit *= 4 { // on a busy machine the agent starts late
+				cfg, k := script(stubborn), task(t, "")
+				cfg.Grace, k.Timeout = 50*time.Millisecond, time.Hour
+				limits(&cfg, &k, limit)
+				w := witness(t, k)
+				r := run(t, cfg, k)
+				if r.How != engine.TimedOut || !strings.Contains(r.Reason, limit.String()) {
+					t.Fatalf("%s: %s; output %q", r.How, r.Reason, r.Output)
+				}
+				if string(r.Output) == "started\n" {
+					checkDead(t, w)
+					return
+				}
+				if limit > time.Minute {
+					t.Fatalf("it did not start: output %q", r.Output)
+				}
 			}
-			checkDead(t, w)
 		})
 	}
 }
