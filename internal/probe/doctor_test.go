@@ -146,7 +146,7 @@ func TestDoctorDoesNotWaitForSilentPrograms(t *testing.T) {
 		t.Skip("the programs of this test are shell scripts")
 	}
 	bin := t.TempDir()
-	tool(t, bin, "bash", `while [ -d "`+bin+`" ]; do sleep 1; done & echo version 1`) // as long as the test
+	tool(t, bin, "bash", `for n in $(seq 3600); do [ -d "`+bin+`" ] || exit; sleep 1; done & echo version 1`) // as long as the test
 	lines := examine(t, probe.Env{Workspace: t.TempDir(), State: t.TempDir(), Config: config.Default(), Environ: []string{path(bin, "/usr/bin", "/bin")}})
 	if lines["bash"].Status != probe.OK {
 		t.Errorf("%+v", lines["bash"])
