@@ -1,14 +1,5 @@
 package sqlite
 
-import "testing"
-
-// WaitForEver has connections that are opened wait for others without an end.
-func WaitForEver(t *testing.T) {
-	before := busyMillis
-	busyMillis = 1<<31 - 1
-	t.Cleanup(func() { busyMillis = before })
-}
-
 // Waiting is how many appends wait for the one that is under way.
 func (s *Store) Waiting() int {
 	s.mu.Lock()

@@ -41,7 +41,7 @@ func TestRemovedLockIsNone(t *testing.T) {
 // is at least asked for.
 func TestWriterSyncs(t *testing.T) {
 	t.Parallel()
-	db, err := openWriter(filepath.Join(t.TempDir(), "x.db"))
+	db, err := openWriter(filepath.Join(t.TempDir(), "x.db"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -181,7 +181,7 @@ const otherVersion = "its version is not that of its tables"
 
 // makeTables runs under the lock.
 func (s *Store) makeTables(ctx context.Context) error {
-	db, err := openWriter(s.path)
+	db, err := openWriter(s.path, s.retry)
 	if err != nil {
 		return err
 	}

@@ -49,8 +49,8 @@ type Config struct {
 	// Inspect opens what is there without judging or changing it, for Verify
 	// on a journal that Open refuses. Own then fails.
 	Inspect bool
-	// LockRetry is how long Open waits for another process that makes the file.
-	// 0 means 5 seconds.
+	// LockRetry is how long Open waits for another process that makes the file, and a
+	// connection for another one. 0 means 5 seconds.
 	LockRetry time.Duration
 	// Point is called with each of [Points] as it is reached, from several
 	// goroutines. It is for tests that stop the process there; nil otherwise.
@@ -77,9 +77,6 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 const readerCount = 4
-
-// busyMillis is how long a connection waits for another one. Tests change it.
-var busyMillis = 5000
 
 // Open opens the journal in a directory, or begins one. It refuses one of another
 // version with store.ErrVersion. It checks the anchor and the newest records, in
@@ -249,7 +246,7 @@ func sameWorkspace(is, want string) error {
 // it, and no log waits there, SQLite is told that nobody changes it.
 func (s *Store) openReaders(ctx context.Context) error {
 	var err error
-	if s.readers, err = openReadOnly(s.path, false); err != nil {
+	if s.readers, err = openReadOnly(s.path, s.retry, false); err != nil {
 		return err
 	}
 	switch _, err = version(ctx, s.readers); {
@@ -261,7 +258,7 @@ func (s *Store) openReaders(ctx context.Context) error {
 	if err := s.closeReaders(); err != nil {
 		return err
 	}
-	s.readers, err = openReadOnly(s.path, true)
+	s.readers, err = openReadOnly(s.path, s.retry, true)
 	return err
 }
 
@@ -279,12 +276,12 @@ func canCreateIn(dir string) bool {
 	return os.Remove(f.Name()) == nil
 }
 
-func openReadOnly(path string, immutable bool) (*sql.DB, error) {
+func openReadOnly(path string, busy time.Duration, immutable bool) (*sql.DB, error) {
 	q := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)"}}
 	if immutable {
 		q.Set("immutable", "1")
 	}
-	db, err := openDB(path, q)
+	db, err := openDB(path, busy, q)
 	if err != nil {
 		return nil, err
 	}
@@ -295,8 +292,8 @@ func openReadOnly(path string, immutable bool) (*sql.DB, error) {
 
 // openWriter opens the file for writing, making it where it is missing. Only
 // the holder of the lock may do so.
-func openWriter(path string) (*sql.DB, error) {
-	db, err := openDB(path, url.Values{
+func openWriter(path string, busy time.Duration) (*sql.DB, error) {
+	db, err := openDB(path, busy, url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "wal_autocheckpoint(4000)", "cache_size(-16384)"},
 	})
@@ -315,8 +312,8 @@ func openWriter(path string) (*sql.DB, error) {
 }
 
 // openDB opens no file yet; the first use does.
-func openDB(path string, q url.Values) (*sql.DB, error) {
-	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyMillis))
+func openDB(path string, busy time.Duration, q url.Values) (*sql.DB, error) {
+	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()))
 	q.Add("_pragma", "trusted_schema(0)")
 	q.Add("_pragma", "cell_size_check(1)")
 	q.Set("_defensive", "1")

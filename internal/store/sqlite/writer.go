@@ -79,7 +79,7 @@ func addEvents(n int) string {
 
 // newWriter opens the file for writing and reads where it ends.
 func (s *Store) newWriter(ctx context.Context) (*writer, error) {
-	db, err := openWriter(s.path)
+	db, err := openWriter(s.path, s.retry)
 	if err != nil {
 		return nil, err
 	}
