@@ -148,7 +148,7 @@ func TestReadIsLinear(t *testing.T) {
 					}
 				}
 			}
-			n := tier.Draws(2000, 8000)
+			n := tier.Draws(2000, 4000)
 			tier.Linear(t, read(n/4), read(n))
 		})
 	}
