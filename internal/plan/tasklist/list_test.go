@@ -149,7 +149,7 @@ func TestReadIsLinear(t *testing.T) {
 					}
 				}
 			}
-			n := tier.Draws(2000, 8000)
+			n := tier.Draws(2000, 4000)
 			linear.Memory(t, read(n/4), read(n))
 		})
 	}

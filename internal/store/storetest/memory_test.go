@@ -27,7 +27,7 @@ func TestMemoryInBubble(t *testing.T) {
 		results := make(chan error)
 		for range 2 {
 			go func() {
-				r := engine.Record{Stream: "a", Seq: 1, At: time.Now(), Epoch: epoch, Event: engine.Command{Verb: engine.DoPause}}
+				r := engine.Record{Stream: "a", Seq: 1, At: time.Unix(1, 0), Epoch: epoch, Event: engine.Command{Verb: engine.DoPause}}
 				results <- s.Append(t.Context(), store.Batch{Stream: "a", Epoch: epoch, Records: []engine.Record{r}})
 			}()
 		}
