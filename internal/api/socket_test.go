@@ -400,7 +400,7 @@ func TestSilentConnection(t *testing.T) {
 	defer silent.Close()
 	silent.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // it is a socket
 	if n, err := silent.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("%d bytes, %v; want the end", n, err)
+		t.Fatalf("%d bytes, %v; want the end", n, err)
 	}
 	for l.Held() {
 		<-o.freed
@@ -450,7 +450,7 @@ func TestHalfARequest(t *testing.T) {
 	half.SetReadDeadline(time.Now().Add(time.Minute))                                                     //nolint:errcheck // it is a socket
 	answer, err := io.ReadAll(half)
 	if err != nil || !strings.Contains(string(answer), "cannot be read") {
-		t.Errorf("after %q: %v", answer, err)
+		t.Fatalf("after %q: %v", answer, err)
 	}
 	for l.Held() {
 		<-o.freed
