@@ -30,6 +30,7 @@ func TestClocksStand(t *testing.T) {
 			t.Errorf("it stood for %s", away)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if over != 3*time.Hour+10*time.Second || still != 3*time.Hour+9*time.Second {
 			t.Errorf("its time was over after %s, and it was still after %s", over, still)
 		}

@@ -400,7 +400,7 @@ func TestSilentConnection(t *testing.T) {
 	defer silent.Close()
 	silent.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // it is a socket
 	if n, err := silent.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("%d bytes, %v; want the end", n, err)
+		t.Fatalf("%d bytes, %v; want the end", n, err)
 	}
 	for l.Held() {
 		<-o.freed
@@ -449,7 +449,7 @@ func TestHalfARequest(t *testing.T) {
 	io.WriteString(half, "POST /v1/order HTTP/1.1\r\nHost: piton\r\nContent-Length: 200\r\n\r\n{\"run\"") //nolint:errcheck // nobody listens then
 	answer, err := io.ReadAll(half)
 	if err != nil || !strings.Contains(string(answer), "cannot be read") {
-		t.Errorf("after %q: %v", answer, err)
+		t.Fatalf("after %q: %v", answer, err)
 	}
 	for l.Held() {
 		<-o.freed
