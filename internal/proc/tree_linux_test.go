@@ -156,22 +156,26 @@ func (w *witness) ends() {
 	}
 }
 
-// owners lists the processes other than this one that have the witness open. One that has
-// this one's command line was just forked by it for another test, and begins its program now.
+// owners lists the processes that have the witness open for writing. For reading it is open
+// here, and in a copy of this process that a test beside this one is about to make a holder.
 func (w *witness) owners() (owners []string) {
-	self, _ := os.ReadFile("/proc/self/cmdline")
 	links, _ := filepath.Glob("/proc/[0-9]*/fd/*")
 	for _, link := range links {
 		pid := strings.Split(link, "/")[2]
-		if target, err := os.Readlink(link); err == nil && target == w.path && pid != strconv.Itoa(os.Getpid()) {
+		if target, err := os.Readlink(link); err == nil && target == w.path && writes(link) {
 			cmd, _ := os.ReadFile("/proc/" + pid + "/cmdline")
-			if bytes.Equal(cmd, self) {
-				continue
-			}
 			owners = append(owners, pid+": "+strings.ReplaceAll(string(cmd), "\x00", " "))
 		}
 	}
 	return owners
+}
+
+// writes reports whether a descriptor, as /proc/1/fd/2, is open for writing.
+func writes(link string) bool {
+	info, _ := os.ReadFile(strings.Replace(link, "/fd/", "/fdinfo/", 1))
+	_, rest, _ := strings.Cut(string(info), "flags:")
+	flags, err := strconv.ParseInt(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), 8, 64)
+	return err == nil && flags&unix.O_ACCMODE != unix.O_RDONLY
 }
 
 func hostileSpec(w *witness, then string) proc.Spec {
