@@ -267,7 +267,7 @@ func signed(p agent.Program, env map[string]string) int {
 }
 
 func (a *app) onPath(name string) bool {
-	_, err := proc.Find(name, filepath.SplitList(a.environ()["PATH"]))
+	_, err := proc.Find(name, proc.SearchPath(a.env))
 	return err == nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -304,7 +303,7 @@ func (r *review) editor(text []byte) ([]byte, error) {
 	env := r.app.environ()
 	name := cmp.Or(env["VISUAL"], env["EDITOR"], "vi")
 	words := strings.Fields(name)
-	if path, err := proc.Find(name, filepath.SplitList(env["PATH"])); err == nil {
+	if path, err := proc.Find(name, proc.SearchPath(r.app.env)); err == nil {
 		words = []string{path} // with blanks in its name
 	}
 	c := exec.Command(words[0], append(words[1:], f.Name())...)

@@ -35,21 +35,20 @@ func comes(t testing.TB, is func() bool, dirs ...string) bool {
 	untold := time.NewTicker(time.Second)
 	defer untold.Stop()
 	for !is() {
-		select {
-		case e := <-w.Events:
-			for told := !silent(e.Name); ; told = told || !silent(e.Name) {
+		for told := false; !told; {
+			select {
+			case e := <-w.Events:
 				if e.Has(fsnotify.Create) {
 					below(w, e.Name)
 				}
-				if len(w.Events) == 0 && told {
-					break
-				}
-				e = <-w.Events
+				told = !silent(e.Name)
+			case <-w.Errors: // some were lost
+				told = true
+			case <-untold.C:
+				told = true
+			case <-late.C:
+				return is()
 			}
-		case <-w.Errors: // some were lost
-		case <-untold.C:
-		case <-late.C:
-			return is()
 		}
 	}
 	return true

@@ -154,12 +154,11 @@ func (a *app) goTo(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	f, err := os.OpenFile(a.at(dir)+string(filepath.Separator), os.O_RDONLY, 0)
-	if err != nil {
+	if _, err := os.Stat(a.at(dir) + string(filepath.Separator) + "."); err != nil { // the dot asks what chdir would
 		return misuse(fmt.Sprintf("cannot work in %s: %v", dir, unwrapped(err)), "give -C a directory")
 	}
 	a.dir = a.at(dir)
-	return f.Close()
+	return nil
 }
 
 // at is where a path of the person leads.

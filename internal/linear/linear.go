@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Memory fails a test where work takes memory worse than linearly: much is the work of
-// little on something four times as large, and may allocate some five times as much.
+// Memory fails a test where work takes memory worse than linearly. much does the work of
+// little on something four times as large. It may allocate some five times as much.
 // The count is the same on a busy machine. It is of the whole process, so a test that calls
 // this is not parallel.
 //

@@ -32,9 +32,9 @@ func (m mortal) Append(ctx context.Context, batches ...store.Batch) error {
 	return m.Memory.Append(ctx, batches...)
 }
 
-// TestChildCrashes kills the owner at boundaries of a run with sub-plans in sub-plans, in
-// the gate at every one, and its successor once more: another one brings it to its end,
-// and nothing that was proved is done again.
+// TestChildCrashes kills the owner at boundaries of a run with sub-plans in sub-plans; in
+// the gate at every one. Its successor is killed once more. The next one brings the run to
+// its end, and nothing that was proved is done again.
 func TestChildCrashes(t *testing.T) {
 	t.Parallel()
 	one, several := delegated("sub", 0), delegated("sub", 0)

@@ -1,6 +1,6 @@
-// Package tier says how much the tests ask. There are two tiers: that of people
-// (go test ./...) asks everything once, with few random draws and no program of others;
-// the gate (go test -tags gate ./...) asks all. CONTRIBUTING.md has what the first one
+// Package tier says how much the tests ask. There are two tiers. That of people
+// (go test ./...) asks everything once, with few random draws and no program of others.
+// The gate (go test -tags gate ./...) asks all. CONTRIBUTING.md has what the first one
 // leaves out, and a test keeps that list true.
 //
 // It is for tests alone. It must never leave anything out that the gate asks.
